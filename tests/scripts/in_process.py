@@ -12,6 +12,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import patch
 
 from epbench import command
@@ -25,12 +26,17 @@ def script(line: str, *args: object) -> subprocess.CompletedProcess[str]:
     The line has the name of the script, and arguments without blanks; further arguments follow.
     """
     name, *words = line.split()
+    return called(partial(command.run, loaded(name).main), name, *words, *args)
+
+
+def loaded(name: str) -> ModuleType:
+    """A script as a module, without a call of its main."""
     spec = spec_from_file_location(f"script_{Path(name).stem}", ROOT / name)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[module.__name__] = module  # where dataclasses look up the types of their fields
     spec.loader.exec_module(module)
-    return called(partial(command.run, module.main), name, *words, *args)
+    return module
 
 
 def called(main: Callable[[Sequence[str]], object], name: str, *args: object) -> subprocess.CompletedProcess[str]:

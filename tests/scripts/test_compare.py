@@ -1,12 +1,12 @@
 """eval_scripts/compare.py: the judges of one run, and runs of one judge, as a user sees them."""
 
-import json
 import shutil
 
 import pytest
 
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import change, read, scores_of
 from tests.tulving.scripted_judge import honest, zealous
 
 COMPARE, EVALUATE = "eval_scripts/compare.py", "eval_scripts/tulving.py"
@@ -29,7 +29,7 @@ def test_two_judges_of_one_run(short_book, tmp_path):
         judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
         ran(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", run)
     said = ran(COMPARE, run, "--out", tmp_path / "out")
-    (pair,) = json.loads((tmp_path / "out/agreement.json").read_text())["pairs"]
+    (pair,) = read(tmp_path, "out/agreement.json")["pairs"]
     assert pair["judges"] == ["lexical", "openai:tiny"] and pair["n_questions"] == 40
     # Nothing was remembered: the rules find nothing, the zealot all there is.
     assert pair["item_agreement"] == 0 and pair["score_difference"] == 1
@@ -43,7 +43,7 @@ def test_two_judges_of_one_run(short_book, tmp_path):
 def test_runs_are_compared_question_by_question(runs, tmp_path):
     folders = [runs / name for name in ("in-context", "rag-paragraph", "none")]
     ran(COMPARE, *folders, "--out", tmp_path)
-    content = json.loads((tmp_path / "comparison.json").read_text())
+    content = read(tmp_path, "comparison.json")
     pairs = {tuple(pair["runs"]): pair for pair in content["pairs"]}
     assert content["judge"] == "lexical" and len(pairs) == 3
     best = pairs["in-context", "none"]
@@ -56,7 +56,7 @@ def test_runs_are_compared_question_by_question(runs, tmp_path):
     page = (tmp_path / "comparison.html").read_text()
     assert "Tulving book: 3 runs compared" in page and page.count("<svg") == 2 and "Wilcoxon" in page
     ran(COMPARE, *folders[:2], "--out", tmp_path / "two")
-    (two,) = json.loads((tmp_path / "two/comparison.json").read_text())["pairs"]
+    (two,) = read(tmp_path, "two/comparison.json")["pairs"]
     assert two["p_holm"] == two["p"] and two["interval"] == pairs["in-context", "rag-paragraph"]["interval"]
     assert "Holm" not in (tmp_path / "two/comparison.md").read_text()
 
@@ -68,11 +68,9 @@ def test_a_training_on_a_book_stands_for_its_runs_on_it(runs, tmp_path):
     for epoch, name in enumerate(("none", "rag-paragraph")):
         shutil.copytree(runs / name, books / f"measures/epoch-{epoch}/tulving")
     ran(COMPARE, books, runs / "in-context", "--out", tmp_path / "out")
-    pairs = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
-    assert [pair["runs"] for pair in pairs][:2] == [
-        ["books, epoch 0", "books, epoch 1"],
-        ["books, epoch 0", "in-context"],
-    ]
+    pairs = read(tmp_path, "out/comparison.json")["pairs"]
+    expected = [["books, epoch 0", "books, epoch 1"], ["books, epoch 0", "in-context"]]
+    assert [pair["runs"] for pair in pairs][:2] == expected
     assert pairs[1]["p"] < 0.001 and len(pairs) == 3
     shutil.rmtree(books / "measures/epoch-1")
     refused(script(COMPARE, books), "expected verdicts by at least two judges, judged by lexical")  # its one run
@@ -81,19 +79,20 @@ def test_a_training_on_a_book_stands_for_its_runs_on_it(runs, tmp_path):
 def test_a_report_of_runs_of_different_size_counts_the_questions_of_both(short_book, runs, tmp_path):
     small = tmp_path / "small"
     ran(EVALUATE, "--dataset", short_book, "--memory", "none", "--limit", 4, "--out", small)
-    n, more = (json.loads((run / "scores.json").read_text())["n_by_bin"] for run in (small, runs / "none"))
+    n, more = (scores_of(run)["n_by_bin"] for run in (small, runs / "none"))
     assert len(n) < len(more)  # a bin that the first run does not have
     ran("eval_scripts/report.py", small, runs / "none", "--out", tmp_path / "report")
     table = (tmp_path / "report/table.md").read_text()
     for bin_ in more:
         assert f"| {bin_} ({n.get(bin_, 0)}–{more[bin_]}) |" in table
     assert "<svg" in (tmp_path / "report/report.html").read_text()
+    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no run.json in it")
 
 
 def test_questions_that_one_run_lacks_are_left_out_and_counted(short_book, runs, tmp_path):
     ran(f"{EVALUATE} --dataset {short_book} --memory none --limit 100 --out {tmp_path / 'r'}")
     done = script(COMPARE, runs / "none", tmp_path / "r", "--out", tmp_path / "out")
-    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
+    (pair,) = read(tmp_path, "out/comparison.json")["pairs"]
     assert (pair["n"], pair["n_one_sided"], pair["ties"], pair["p"]) == (100, 50, 100, 1)
     assert "50 questions answered by only one are left out" in done.stdout
     assert pair["alone"][1] == {"n": 0, "mean": None} and pair["alone"][0]["n"] == 50
@@ -107,25 +106,19 @@ def test_what_cannot_be_compared_is_named(short_book, runs, tmp_path):
     refused(script(COMPARE, runs / "none", runs / "none"), "a run is given twice")
     (tmp_path / "run.json").write_text('{"identity": {"benchmark": "chess"}}')
     refused(script(COMPARE, tmp_path), "expected a run of tulving, booksort or memfail, found benchmark 'chess'")
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for path in (runs / "none").iterdir():
-        (copy / path.name).write_bytes(path.read_bytes())
+    copy = shutil.copytree(runs / "none", tmp_path / "copy")
     with LoopbackEndpoint(honest) as endpoint:
         judge = ["--judge", "openai:tiny", "--judge-url", endpoint.url]
         ran(EVALUATE, "--dataset", short_book, "--rejudge", *judge, "--out", copy)
     refused(script(COMPARE, runs / "in-context", copy), "the runs have different judges")
-    run = json.loads((copy / "run.json").read_text())
-    run["identity"]["fingerprint"] = "another"
-    (copy / "run.json").write_text(json.dumps(run))
+    change(copy / "run.json", identity=read(copy, "run.json")["identity"] | {"fingerprint": "another"})
     refused(script(COMPARE, copy, runs / "none", "--dataset", short_book), "on another dataset")
 
 
 @pytest.mark.slow
 def test_a_published_run_and_its_judge(released, tmp_path):
-    archive = released
-    ran("builders/tulving.py", "--released", archive, "--book", "short", "--out", tmp_path)
-    ran(EVALUATE, "--released", archive, "--out", tmp_path / "published")
+    ran("builders/tulving.py", "--released", released, "--book", "short", "--out", tmp_path)
+    ran(EVALUATE, "--released", released, "--out", tmp_path / "published")
     one, two, *_ = (path.parent for path in sorted((tmp_path / "published").glob("*/*/scores.json")))
     ran(COMPARE, one, two)  # their tables are all that it takes
     refused(script(COMPARE, one), "a released run names no dataset; give its book as the dataset")
@@ -133,14 +126,14 @@ def test_a_published_run_and_its_judge(released, tmp_path):
     ran(EVALUATE, "--dataset", tmp_path / "short", "--memory", "none", "--out", own)
     refused(script(COMPARE, one, own), "the runs have different judges")  # the book is that of the own run
     ran(COMPARE, one, two, "--dataset", tmp_path / "short", "--out", tmp_path / "out")
-    (pair,) = json.loads((tmp_path / "out/comparison.json").read_text())["pairs"]
-    scores = [json.loads((folder / "scores.json").read_text()) for folder in (one, two)]
+    (pair,) = read(tmp_path, "out/comparison.json")["pairs"]
+    scores = [scores_of(folder) for folder in (one, two)]
     assert pair["n"] == scores[0]["n_questions"] and pair["means"][0] != pair["means"][1]
     ran(EVALUATE, "--dataset", tmp_path / "short", "--rejudge", "--out", one)
     ran(COMPARE, one, "--out", tmp_path / "judges")
-    (pair,) = json.loads((tmp_path / "judges/agreement.json").read_text())["pairs"]
+    (pair,) = read(tmp_path, "judges/agreement.json")["pairs"]
     assert pair["judges"][1] == "lexical" and pair["n_questions"] == scores[0]["n_questions"]
     assert 0.6 < pair["kappa"] < 1
     ran(COMPARE, one, own, "--out", tmp_path / "mixed")
-    (pair,) = json.loads((tmp_path / "mixed/comparison.json").read_text())["pairs"]
+    (pair,) = read(tmp_path, "mixed/comparison.json")["pairs"]
     assert pair["n"] == scores[0]["n_questions"] and pair["difference"] > 0

@@ -1,6 +1,5 @@
 """A run is told by all the texts that it reads: those of the chapters, and of the pairs that a prompt is chosen on."""
 
-import json
 import shutil
 
 import pyarrow as pa
@@ -9,6 +8,7 @@ import pytest
 
 from epbench import load_book
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import change, read
 
 EVALUATE = "eval_scripts/tulving.py"
 
@@ -19,16 +19,6 @@ def edited(dataset, out, config, edit, pattern="test-*.parquet"):
     (path,) = (out / config).glob(pattern)
     table = pq.read_table(path)
     pq.write_table(pa.Table.from_pylist([row | edit(row) for row in table.to_pylist()], table.schema), path)
-    return out
-
-
-def without_chapters(run, out):
-    """A run as an earlier version left it: nothing says which chapters it read, and no hash of a file is known."""
-    shutil.copytree(run, out)
-    described = json.loads((out / "run.json").read_text())
-    assert described["identity"].pop("chapters")
-    (out / "run.json").write_text(json.dumps(described))
-    (out / "checksums.json").unlink()
     return out
 
 
@@ -45,53 +35,45 @@ def other_chapters(small_sets, tmp_path_factory):
     return edited(small_sets / "short", tmp_path_factory.mktemp("edited") / "short", "chapters", edit)
 
 
-@pytest.fixture(scope="module")
-def other_run(other_chapters, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "other"
-    ran(EVALUATE, "--dataset", other_chapters, "--memory", "rag-chapter", "--limit", 40, "--out", out)
-    return out
-
-
 def test_a_book_is_told_by_its_chapters_too(small_sets, other_chapters):
     one, other = load_book(str(small_sets / "short")), load_book(str(other_chapters))
     assert one.fingerprint == other.fingerprint and one.chapters != other.chapters
 
 
 @pytest.mark.slow
-def test_a_run_on_other_chapters_is_another_run(small_sets, small_runs, other_chapters, other_run, tmp_path):
-    mine = tmp_path / "mine"
-    shutil.copytree(small_runs / "tulving", mine)
-    refused(
-        script(EVALUATE, "--dataset", other_chapters, "--memory", "rag-chapter", "--limit", 40, "--out", mine),
-        "its chapters is",
-    )
+def test_a_run_on_other_chapters_is_another_run(copied, other_chapters, tmp_path):
+    mine, other_run = copied("tulving"), tmp_path / "other"
+    command = f"{EVALUATE} --dataset {other_chapters} --memory rag-chapter --limit 40 --out"
+    refused(script(command, mine), "its chapters is")
+    ran(command, other_run)
     refused(script("eval_scripts/compare.py", mine, other_run), "the runs are on different chapters")
     refused(script("eval_scripts/report.py", mine, other_run, "--out", tmp_path / "report"), "different chapters")
     refused(script("eval_scripts/merge.py", mine, other_run, "--out", tmp_path / "whole"), "its chapters is")
     done = script("eval_scripts/verify.py", mine, "--dataset", other_chapters)
     assert done.returncode == 1 and "chapters: found fingerprint" in done.stdout
     ran("eval_scripts/tables.py", mine, other_run, "--out", tmp_path / "tables")
-    assert (tmp_path / "tables/LEADERBOARD.md").read_text().count(
-        "Simple recall and chronological awareness on short"
-    ) == 2
+    board = (tmp_path / "tables/LEADERBOARD.md").read_text()
+    assert board.count("Simple recall and chronological awareness on short") == 2
 
 
-def test_a_run_without_a_fingerprint_of_chapters_goes_on_and_says_so(small_sets, small_runs, tmp_path, monkeypatch):
-    old = without_chapters(small_runs / "tulving", tmp_path / "old")
+def test_a_run_without_a_fingerprint_of_chapters_goes_on_and_says_so(small_sets, small_runs, copied, tmp_path):
+    """As an earlier version left it: nothing says which chapters it read, and no hash of a file is known."""
+    old = copied("tulving")
+    identity = read(old, "run.json")["identity"]
+    assert identity.pop("chapters")
+    change(old / "run.json", identity=identity)
+    (old / "checksums.json").unlink()
     answers = (old / "answers.jsonl").read_bytes()
     ran(EVALUATE, "--dataset", small_sets / "short", "--memory", "rag-chapter", "--limit", 40, "--out", old)
     assert (old / "answers.jsonl").read_bytes() == answers
-    assert "chapters" not in json.loads((old / "run.json").read_text())["identity"]
-    done = script("eval_scripts/verify.py", old)
-    assert done.returncode == 0, done.stdout
-    assert "the run has no fingerprint of their texts" in " ".join(done.stdout.split())
+    assert "chapters" not in read(old, "run.json")["identity"]
+    assert "the run has no fingerprint of their texts" in " ".join(ran("eval_scripts/verify.py", old).split())
     for name, args in (("compare", []), ("report", ["--out", tmp_path / "report"])):
-        done = script(f"eval_scripts/{name}.py", old, small_runs / "tulving-none", *args)
-        assert done.returncode == 0, done.stderr
-        assert "did not note the text of the chapters" in " ".join(done.stdout.split())
+        said = ran(f"eval_scripts/{name}.py", old, small_runs / "tulving-none", *args)
+        assert "did not note the text of the chapters" in " ".join(said.split())
     assert "did not note the text" in (tmp_path / "report/report.html").read_text()
     ran("eval_scripts/merge.py", old, small_runs / "tulving", "--out", tmp_path / "whole")
-    assert "chapters" not in json.loads((tmp_path / "whole/run.json").read_text())["identity"]
+    assert "chapters" not in read(tmp_path, "whole/run.json")["identity"]
 
 
 def test_a_prompt_that_is_chosen_depends_on_the_pairs_that_it_is_chosen_on(small_sets, tmp_path):

@@ -1,7 +1,6 @@
 """A run whose files were edited after it was scored: whatever shows its scores says so, and no edit is taken over."""
 
 import json
-import shutil
 
 import pytest
 from inspect_ai.log import read_eval_log
@@ -9,8 +8,8 @@ from inspect_ai.log import read_eval_log
 from epbench.interop.inspect_log import write_inspect_log
 from epbench.runs.checksums import changed_since
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import COMMANDS, change, drop, scores_of
 
-EVALUATE = "eval_scripts/tulving.py"
 SAID = "changed since it was scored: scores.json"
 NUMBERS = {"tulving": "simple_recall_score", "booksort": "accuracy"}
 
@@ -19,24 +18,12 @@ def words(text):
     return " ".join(text.split())
 
 
-@pytest.fixture
-def copied(small_runs, tmp_path):
-    """Copies a run under the name of its benchmark."""
-
-    def copy(name):
-        shutil.copytree(small_runs / name, tmp_path / name)
-        return tmp_path / name
-
-    return copy
-
-
 def edit_score(run):
-    scores = json.loads((run / "scores.json").read_text())
     if run.name in NUMBERS:
-        scores[NUMBERS[run.name]] = 0.95
+        change(run / "scores.json", **{NUMBERS[run.name]: 0.95})
     else:
-        next(iter(scores["by_k"].values()))["success_rate"] = 0.95
-    (run / "scores.json").write_text(json.dumps(scores))
+        ((k, of_k),) = scores_of(run)["by_k"].items()
+        change(run / "scores.json", by_k={k: of_k | {"success_rate": 0.95}})
 
 
 def edit_line(path, number):
@@ -47,7 +34,7 @@ def edit_line(path, number):
 
 
 def again(run, small_sets):
-    return script(f"{EVALUATE} --dataset {small_sets / 'short'} --memory rag-chapter --limit 40 --out {run}")
+    return script(f"{COMMANDS['tulving'].format(small_sets)} --out {run}")
 
 
 @pytest.mark.slow
@@ -62,12 +49,9 @@ def test_whatever_shows_an_edited_score_says_so(copied, tmp_path, benchmark):
     assert done.returncode == 0 and SAID in words(done.stderr + done.stdout)
     assert f"{run}: {SAID}" in (out / "tables/LEADERBOARD.md").read_text().replace("\\", "")
     assert read_eval_log(str(write_inspect_log(run, out))).eval.metadata["warning"] == SAID
-    described = json.loads((run / "run.json").read_text()) | {"dataset": "epbench/some"}
-    (run / "run.json").write_text(json.dumps(described))
-    refused(
-        script("eval_scripts/export.py", "eval-results", run, "--repo", "lab/tiny", "--out", out),
-        "changed since it was scored: run.json, scores.json",
-    )
+    change(run / "run.json", dataset="epbench/some")
+    done = script("eval_scripts/export.py", "eval-results", run, "--repo", "lab/tiny", "--out", out)
+    refused(done, "changed since it was scored: run.json, scores.json")
 
 
 def test_a_comparison_says_which_run_was_edited(copied, small_runs):
@@ -109,11 +93,8 @@ def test_lines_that_are_removed_or_put_in_are_found(copied, small_sets):
 
 def test_hashes_of_an_earlier_version_name_the_file(copied, small_sets):
     run = copied("tulving")
-    noted = json.loads((run / "checksums.json").read_text())
-    del noted["lines"]
-    (run / "checksums.json").write_text(json.dumps(noted))
+    drop(run / "checksums.json", "lines")
     assert changed_since(run) == {} and again(run, small_sets).returncode == 0
-    (run / "checksums.json").write_text(json.dumps(noted))
     edit_line(run / "answers.jsonl", 2)
     refused(again(run, small_sets), "answers.jsonl: changed since the run was scored")
 

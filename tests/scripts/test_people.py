@@ -1,11 +1,11 @@
 """eval_scripts/people.py: a page asks people, their answers are scored like a model's, and their labels check a judge."""
 
-import json
 import time
 
 import pytest
 
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import lines_of, read, scores_of, write_lines
 
 PEOPLE, SORT = "eval_scripts/people.py", "eval_scripts/booksort.py"
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -25,18 +25,19 @@ FILL = """(() => {
 
 def answered(study, out, person, answer):
     """The file of somebody who answers everything, by a function of the id of the item."""
-    key = json.loads((study / "study.json").read_text("utf-8"))
-    head = {
-        "study": key["study"],
-        "session": person,
-        "started": "2026-03-31T10:00:00Z",
-        "about": {"finished": "2026-03-30"},
-    }
+    key = read(study, "study.json")
+    head = {"study": key["study"], "session": person, "started": "2026-03-31T10:00:00Z"}
+    head["about"] = {"finished": "2026-03-30"}
     rows = [head, *({"id": id_, "answer": answer(id_, item)} for id_, item in key["items"].items())]
     rows += [{"id": id_, "answer": right} for id_, right in key["checks"].items()]
-    path = out / f"{person}.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
+    write_lines(out / f"{person}.jsonl", rows)
+    return out / f"{person}.jsonl"
+
+
+def only_file(folder):
+    """The content of the one JSON file of a folder."""
+    (path,) = folder.glob("*.json")
+    return read(folder, path.name)
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +57,11 @@ def people_run(small_sets, tmp_path_factory):
 
 def test_answers_of_people_are_scored_like_those_of_a_model(people_run):
     run, right = people_run
-    scores = json.loads((run / "scores.json").read_text("utf-8"))
+    scores = scores_of(run)
     asked = [answer for id_, answer in right.items() if id_.startswith("0-")]
     assert scores["n_questions"] == 2 * len(asked)
     assert scores["accuracy"] == (len(asked) + asked.count("A")) / (2 * len(asked))
-    identity = json.loads((run / "run.json").read_text("utf-8"))["identity"]
+    identity = read(run, "run.json")["identity"]
     assert (identity["model"], identity["memory"]) == ("people", "read-once")
     assert "9 of 9 checks hold" in ran("eval_scripts/verify.py", run)
 
@@ -68,7 +69,7 @@ def test_answers_of_people_are_scored_like_those_of_a_model(people_run):
 def test_the_row_of_a_run_says_that_people_answered(people_run, tmp_path):
     printed = ran("eval_scripts/submit.py", people_run[0], "--by", "Ada", "--note", "in a test", "--out", tmp_path)
     assert printed.startswith("row: ") and "Add people with read-once on booksort" in printed
-    (row,) = (json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*.json"))
+    row = only_file(tmp_path)
     assert row["note"] == "answered by people: 2; in a test" and row["standings"][0]["model"] == "people"
 
 
@@ -86,11 +87,11 @@ def test_answers_of_a_person_about_a_book_are_scored(small_sets, tmp_path):
     assert "--limit 5" in ran(PEOPLE, "--returned", file, "--out", tmp_path)
     own = f"--limit 5 --answers {tmp_path / 'answers-1.jsonl'} --out {tmp_path / 'run'}"
     ran(f"eval_scripts/tulving.py --dataset {small_sets / 'short'} {own}")
-    run = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    run = read(tmp_path / "run", "run.json")
     assert (run["identity"]["model"], run["identity"]["memory"], run["people"]) == ("people", "read-once", 1)
-    assert json.loads((tmp_path / "run" / "scores.json").read_text("utf-8"))["n_questions"] == 5
+    assert scores_of(tmp_path / "run")["n_questions"] == 5
     ran("eval_scripts/submit.py", tmp_path / "run", "--by", "Ada", "--out", tmp_path / "rows")
-    (row,) = (json.loads(path.read_text("utf-8")) for path in (tmp_path / "rows").glob("*.json"))
+    row = only_file(tmp_path / "rows")
     assert (row["note"], row["standings"][0]["model"]) == ("answered by people: 1", "people")
 
 
@@ -100,15 +101,14 @@ def test_labels_of_people_enter_the_passport_of_the_judge(benchmark, small_runs,
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     ran(PEOPLE, "--label", small_runs / benchmark, "--n", 8, "--out", tmp_path)
     other = {"yes": "no", "no": "yes"}
-    first = next(iter(json.loads((tmp_path / "study.json").read_text("utf-8"))["items"]))
+    first = next(iter(read(tmp_path, "study.json")["items"]))
     file = answered(tmp_path, tmp_path, "ann", lambda id_, of: other[of["judge"]] if id_ == first else of["judge"])
     if benchmark == "memfail":
         refused(script(PEOPLE, "--returned", file, "--out", tmp_path), "epbench judge-check")
         check = "eval_scripts/judge_check.py --benchmark memfail --judge lexical --n 20 --rows 20"
         ran(check, "--out", tmp_path / "check")
     assert "people agree on" in ran(PEOPLE, "--returned", file, "--out", tmp_path)
-    (path,) = (tmp_path / "cache" / "passports").glob("*.json")
-    said = json.loads(path.read_text("utf-8"))["people"]
+    said = only_file(tmp_path / "cache/passports")["people"]
     assert list(said) == (["items"] if benchmark == "tulving" else ["answers", "stages"])
     of = next(iter(said.values()))
     assert of["agreement"] == (of["n"] - 1) / of["n"] and of["people"] == 1
@@ -136,7 +136,7 @@ def test_what_cannot_be_asked_or_scored_is_refused(small_sets, small_runs, tmp_p
 def test_answers_of_code_are_not_called_answers_of_people(small_sets, tmp_path):
     (tmp_path / "mine.jsonl").write_text('{"id": "0-e250_s20-0-62", "answer": "Segment B"}\n', "utf-8")
     ran(f"{SORT} --dataset {small_sets / 'booksort'} --answers {tmp_path / 'mine.jsonl'} --out {tmp_path / 'run'}")
-    run = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    run = read(tmp_path / "run", "run.json")
     assert (run["identity"]["model"], run["identity"]["memory"]) == ("mine.jsonl", "answers") and "people" not in run
 
 
@@ -145,7 +145,7 @@ def test_of_a_book_answers_are_those_of_people_only_if_every_line_says_so(by, pe
     from epbench.tulving.judging.own_answers import read_answers
 
     rows = [{"id": "q1", "answer": "Ada", "answered_by": "people"}, {"id": "q2", "answer": "Ben", "answered_by": by}]
-    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_lines(tmp_path / "mine.jsonl", rows)
     assert read_answers(tmp_path / "mine.jsonl", ["q1", "q2"]).by_people is people
 
 
@@ -180,7 +180,7 @@ def test_a_page_asks_resumes_and_gives_a_file_that_can_be_scored(small_sets, tmp
             browser.js(FILL)
     assert browser.text(".status") == "8 of 8 questions answered"
     file = downloaded(browser, tmp_path / "down")
-    head, *rows = (json.loads(line) for line in file.read_text("utf-8").splitlines())
+    head, *rows = lines_of(file)
     assert head["dataset"] == "booksort" and head["fingerprint"] and head["seed"] and head["started"] < head["finished"]
     assert {"read", "ms", "at"} <= set(rows[0]) and sum("id" in row for row in rows) == 8
     assert browser.complaints() == []
@@ -204,8 +204,7 @@ def test_people_see_an_order_of_their_own_and_texts_stay_texts(tmp_path, browser
         browser.open(tmp_path / "page.html")
         while browser.js("document.querySelector('a.download') === null"):
             browser.js(FILL)
-        lines = downloaded(browser, tmp_path / f"{number}").read_text("utf-8").splitlines()
-        rows = [json.loads(line) for line in lines[3:]]
+        rows = lines_of(downloaded(browser, tmp_path / f"{number}"))[3:]
         assert {row["answer"] for row in rows} == {"A"}
         assert {tuple(row["order"]) for row in rows} == {("A", "B"), ("B", "A")}
         orders.append([row["id"] for row in rows])

@@ -1,24 +1,19 @@
 """A command reads each journal of a run's folder once."""
 
-import json
 import shutil
 from collections import Counter
 
 import pytest
 
 from tests.opened_files import journals_read
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran
+from tests.scripts.run_files import COMMANDS, change
 
-COMMANDS = {
-    "tulving": ["eval_scripts/tulving.py", "--dataset", "short", "--memory", "rag-chapter", "--limit", 40],
-    "tulving-again": ["eval_scripts/tulving.py", "--dataset", "short", "--rejudge"],
-    "booksort": ["eval_scripts/booksort.py", "--dataset", "booksort", "--memory", "in-context", "--model", "oracle"],
-    "booksort-rag": ["eval_scripts/booksort.py", "--dataset", "booksort", "--memory", "rag", "--model", "oracle"],
-    "memfail": ["eval_scripts/memfail.py", "--dataset", "memfail", "--config", "long_hop", "--system", "verbatim-bm25"],
+MORE = {
+    "tulving-again": "eval_scripts/tulving.py --dataset {}/short --rejudge",
+    "booksort-rag": "eval_scripts/booksort.py --dataset {}/booksort --memory rag --model oracle",
 }
-
-
-CASES = [(name, "stopped") for name in COMMANDS]
+CASES = [(name, "stopped") for name in ("tulving", "booksort", "memfail", *MORE)]
 CASES += [("tulving", "new"), ("tulving", "finished"), ("memfail", "of another version"), ("booksort-rag", "new")]
 
 
@@ -31,12 +26,10 @@ def test_a_command_reads_each_journal_once(small_sets, small_runs, tmp_path, nam
     if state == "stopped":  # before it was scored
         for file in ("scores.json", "checksums.json"):
             (run / file).unlink(missing_ok=True)
-    if state == "of another version" and (run / "checksums.json").is_file():
-        noted = json.loads((run / "checksums.json").read_text())
-        (run / "checksums.json").write_text(json.dumps(noted | {"code": "another"}))
+    if state == "of another version":
+        change(run / "checksums.json", code="another")
     readings = journals_read()
-    program, option, dataset, *rest = COMMANDS[name]
-    done = script(program, option, small_sets / dataset, *rest, "--out", run)
-    assert done.returncode == 0, done.stderr
+    command = (COMMANDS | MORE)[name].format(small_sets)
+    ran(command, "--out", run)
     found = Counter(path for path in readings if path.startswith(str(run)) and "outcomes" not in path)
     assert found and set(found.values()) == {1}, found

@@ -9,27 +9,19 @@ import pytest
 
 import epbench
 from epbench import BadInput, RunFailed
+from tests.scripts.run_files import lines_of, read, scores_of
 
 
 def rows_of(folder, config, split="test"):
-    return [
-        row for path in sorted((folder / config).glob(f"{split}-*.parquet")) for row in pq.read_table(path).to_pylist()
-    ]
-
-
-def journaled(run, name="answers.jsonl"):
-    return [json.loads(line) for line in (run / name).read_text().splitlines()]
-
-
-def scores_in(run):
-    return json.loads((run / "scores.json").read_text())
+    (path,) = (folder / config).glob(f"{split}-*.parquet")
+    return pq.read_table(path).to_pylist()
 
 
 def test_book_sort_is_scored_as_its_run(small_sets, small_runs):
     rows = rows_of(small_sets / "booksort", "e250_s20")
-    answers = {record["id"]: record["answer"] for record in journaled(small_runs / "booksort")}
+    answers = {record["id"]: record["answer"] for record in lines_of(small_runs / "booksort/answers.jsonl")}
     scored = epbench.score(rows, answers)
-    written = scores_in(small_runs / "booksort")
+    written = scores_of(small_runs / "booksort")
     assert json.loads(json.dumps(scored.scores)) == written and len(scored.questions) == len(rows)
     first = rows[0]["id"]
     other = {"A": "Segment B", "B": "Segment A"}[rows[0]["answer"]]
@@ -57,9 +49,9 @@ def test_memfail_is_scored_as_its_run(small_sets, small_runs):
     table = pq.read_table(run / "questions.parquet").to_pylist()
     answers = {row["id"]: row["answer"] for row in table}
     retrieved = {row["id"]: row["retrieved"] for row in table}
-    (stored,) = json.loads((run / "memories.json").read_text()).values()
+    (stored,) = read(run, "memories.json").values()
     scored = epbench.score(rows, answers, config="long_hop", retrieved=retrieved, stored=stored)
-    written = scores_in(run)
+    written = scores_of(run)
     for name in ("config", "floor", "n_questions", "n_failed"):
         assert json.loads(json.dumps(scored.scores[name])) == written[name]
     (k,) = written["by_k"]
@@ -69,11 +61,8 @@ def test_memfail_is_scored_as_its_run(small_sets, small_runs):
     empty = epbench.memfail.score(rows, answers, config="long_hop", retrieved={}, stored=[])
     assert {one.label for one in empty.questions} == {"storage_error"}
     first = table[0]["id"]
-    for answer, label in (
-        (None, "failed"),
-        ("I'm sorry, but I can't help with that.", "failed"),
-        ("", "reasoning_error"),
-    ):
+    refusal = "I'm sorry, but I can't help with that."
+    for answer, label in ((None, "failed"), (refusal, "failed"), ("", "reasoning_error")):
         more = answers | {first: answer}
         asked = epbench.memfail.score(rows, more, config="long_hop", retrieved={first: stored}, stored=stored)
         assert asked.questions[0].label == label

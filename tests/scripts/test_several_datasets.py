@@ -1,12 +1,12 @@
 """Several datasets in one process: a run for each, the weights loaded once, and everything checked before that."""
 
-import json
 import shutil
 
 import pytest
 
 from epbench.models.hf.model import TransformersModel
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import scores_of
 from tests.tiny_model import make_tiny_model
 
 TEXT = "Segment A: the ferry. Segment B: the lamp. Answer: Segment A. On May 07, 2024 Zoe Brown sang. " * 60
@@ -35,28 +35,31 @@ def loaded(monkeypatch):
     return names
 
 
+def asking(two, tmp_path, benchmark, **of_model):
+    """A command that asks a tiny model about both datasets, without the folder for it."""
+    tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True, **of_model)
+    return [*COMMANDS[benchmark], "--model", f"hf:{tiny}", "--dataset", *two[benchmark], "--out"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", list(COMMANDS))
+@pytest.mark.parametrize("benchmark", COMMANDS)
 def test_weights_are_loaded_once_for_all(two, tmp_path, loaded, benchmark):
-    tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
-    command = [*COMMANDS[benchmark], "--model", f"hf:{tiny}", "--out", tmp_path / "r", "--dataset", *two[benchmark]]
-    ran(*command)
-    assert loaded == [f"hf:{tiny}"]
-    names = [path.name for path in two[benchmark]]
-    scores = [json.loads((tmp_path / "r" / name / "scores.json").read_text()) for name in names]
+    command = asking(two, tmp_path, benchmark)
+    ran(*command, tmp_path / "r")
+    assert loaded == [f"hf:{tmp_path / 'tiny'}"]
+    scores = [scores_of(tmp_path / "r" / path.name) for path in two[benchmark]]
     assert scores[0] == scores[1]  # the rows are the same
     assert all(str(path) in (tmp_path / "r/table.md").read_text() for path in two[benchmark])
-    ran(*command[:-4], tmp_path / "one", "--dataset", two[benchmark][0])
-    assert json.loads((tmp_path / "one/scores.json").read_text()) == scores[0]
-
+    ran(*command[:-2], "--out", tmp_path / "one")
+    assert scores_of(tmp_path / "one") == scores[0]
     journals = {path: path.read_bytes() for path in (tmp_path / "r").glob("*/*.jsonl")}
-    ran(*command)  # resumed: nothing is asked again
+    ran(*command, tmp_path / "r")  # resumed: nothing is asked again
     assert {path: path.read_bytes() for path in (tmp_path / "r").glob("*/*.jsonl")} == journals
     assert len(loaded) == 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", list(COMMANDS))
+@pytest.mark.parametrize("benchmark", COMMANDS)
 def test_what_cannot_be_is_refused(two, small_sets, tmp_path, benchmark):
     model = ["--model", "oracle"] if benchmark == "booksort" else []
     command = [*COMMANDS[benchmark], *model, "--out", tmp_path / "r"]
@@ -71,24 +74,13 @@ def test_what_cannot_be_is_refused(two, small_sets, tmp_path, benchmark):
 
 @pytest.mark.parametrize("benchmark", ["tulving", "booksort"])
 def test_windows_are_checked_for_all_before_weights_are_loaded(two, tmp_path, loaded, benchmark):
-    tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True, window=300)
-    command = [*COMMANDS[benchmark], "--model", f"hf:{tiny}", "--out", tmp_path / "r", "--dataset", *two[benchmark]]
-    refused(script(*command), "the window of")
+    refused(script(*asking(two, tmp_path, benchmark, window=300), tmp_path / "r"), "the window of")
     assert not loaded and not (tmp_path / "r").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", list(COMMANDS))
+@pytest.mark.parametrize("benchmark", COMMANDS)
 def test_a_plan_covers_all(two, tmp_path, benchmark):
-    tiny = make_tiny_model(tmp_path / "tiny", TEXT, ends=True)
-    said = ran(
-        *COMMANDS[benchmark], "--model", f"hf:{tiny}", "--out", tmp_path / "r", "--plan", "--dataset", *two[benchmark]
-    )
+    said = ran(*asking(two, tmp_path, benchmark), tmp_path / "r", "--plan")
     assert all(f"{path}:" in "".join(said.split("\n")) for path in two[benchmark])
     assert said.count("prompt tokens") >= 2 and not (tmp_path / "r").exists()
-
-
-def test_one_dataset_is_judged_again(two, tmp_path):
-    command = ["eval_scripts/tulving.py", "--dataset", *two["tulving"], "--out", tmp_path / "r"]
-    refused(script(*command, "--rejudge"), "--rejudge is about one dataset, got 2")
-    refused(script(*command, "--answers", "x.jsonl"), "--answers is about one dataset, got 2")

@@ -2,35 +2,34 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
 from epbench.reports.leaderboard import read_results
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import COMMANDS, change, scores_of
 
-ROOT = Path(__file__).parents[2]
 SUBMIT, BOARD = "eval_scripts/submit.py", "builders/leaderboard.py"
-RUNS = ("tulving", "tulving-none", "booksort", "memfail", "memfail-none")
 
 
 @pytest.fixture(scope="module")
 def submitted(small_runs, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
-    runs = (small_runs / name for name in RUNS)
-    return out, ran(SUBMIT, *runs, "--by", "Ada", "--note", "in a test", "--out", out)
+    return out, ran(
+        SUBMIT, *(small_runs / name for name in COMMANDS), "--by", "Ada", "--note", "in a test", "--out", out
+    )
 
 
 def test_every_run_has_a_small_row_with_its_scores_and_without_answers_or_paths(submitted, small_runs):
     out, printed = submitted
     results = read_results(out)
-    assert len(results) == len(RUNS) and {result.by for result in results} == {"Ada"}
+    assert len(results) == len(COMMANDS) and {result.by for result in results} == {"Ada"}
     for result in results:
         text = (out / f"{result.name}.json").read_text("utf-8")
         assert len(text) < 20_000 and str(small_runs) not in text and "/tmp" not in text
         assert result.checks["hold"] > 3 and result.checksum in printed
         assert result.benchmark in result.command and f"Command: `{result.command}`" in printed
-    scores = json.loads((small_runs / "tulving" / "scores.json").read_text("utf-8"))
+    scores = scores_of(small_runs / "tulving")
     (result,) = [of for of in results if of.standings[0].memory == "rag-chapter"]
     found = result.standings[0].scores["simple_recall_score"]
     assert found.mean == scores["simple_recall_score"]
@@ -40,7 +39,7 @@ def test_every_run_has_a_small_row_with_its_scores_and_without_answers_or_paths(
 
 def test_the_page_ranks_them_beside_what_the_papers_report_and_is_the_same_twice(submitted, tmp_path):
     for name in ("one.md", "two.md"):
-        assert script(BOARD, "--results", submitted[0], "--out", tmp_path / name).returncode == 0
+        ran(BOARD, "--results", submitted[0], "--out", tmp_path / name)
     page = (tmp_path / "one.md").read_text("utf-8")
     assert page == (tmp_path / "two.md").read_text("utf-8")
     for result in read_results(submitted[0]):
@@ -50,36 +49,33 @@ def test_the_page_ranks_them_beside_what_the_papers_report_and_is_the_same_twice
     assert page.count("(reported)") > 50 and "as reported" in page
 
 
-def test_a_changed_run_gets_no_row(small_runs, tmp_path):
-    run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
-    scores = json.loads((run / "scores.json").read_text("utf-8"))
-    (run / "scores.json").write_text(json.dumps(scores | {"simple_recall_score": 1.0}), "utf-8")
+def test_a_changed_run_gets_no_row(copied, tmp_path):
+    run = copied("tulving")
+    change(run / "scores.json", simple_recall_score=1.0)
     done = script(SUBMIT, run, "--by", "Ada", "--out", tmp_path / "results")
     assert done.returncode == 1 and "does not hold" in done.stderr and "simple_recall_score" in done.stderr
     assert not (tmp_path / "results").exists()
 
 
-def test_part_of_a_run_gets_no_row(small_runs, tmp_path):
-    run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
-    described = json.loads((run / "run.json").read_text("utf-8"))
-    (run / "run.json").write_text(json.dumps(described | {"shard": "1/2"}), "utf-8")
-    refused(script(SUBMIT, run, "--by", "Ada", "--out", tmp_path), "found shard 1/2")
+def test_part_of_a_run_gets_no_row(copied, tmp_path):
+    run = copied("tulving")
     (run / "scores.json").unlink()
-    (run / "run.json").write_text(json.dumps(described), "utf-8")
     refused(script(SUBMIT, run, "--by", "Ada", "--out", tmp_path), "no scores.json")
+    change(run / "run.json", shard="1/2")
+    refused(script(SUBMIT, run, "--by", "Ada", "--out", tmp_path), "found shard 1/2")
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("edit", "message"),
     [
         (lambda row: row | {"format": 2}, "found form 2"),
         (lambda row: row | {"journals": row["journals"] | {"answers.jsonl": "0" * 64}}, "its content was changed"),
         (lambda row: {name: of for name, of in row.items() if name != "by"}, "'by'"),
     ],
 )
-def test_a_row_that_is_none_is_refused_by_its_file(submitted, tmp_path, change, message):
+def test_a_row_that_is_none_is_refused_by_its_file(submitted, tmp_path, edit, message):
     (path,) = submitted[0].glob("*rag-chapter*")
-    (tmp_path / path.name).write_text(json.dumps(change(json.loads(path.read_text("utf-8")))), "utf-8")
+    (tmp_path / path.name).write_text(json.dumps(edit(json.loads(path.read_text("utf-8")))), "utf-8")
     done = script(BOARD, "--results", tmp_path, "--out", tmp_path / "page.md")
     refused(done, message)
     refused(done, path.name)
@@ -87,8 +83,6 @@ def test_a_row_that_is_none_is_refused_by_its_file(submitted, tmp_path, change, 
 
 def test_a_run_has_one_row(submitted, tmp_path):
     (path,) = submitted[0].glob("*rag-chapter*")
-    row = json.loads(path.read_text("utf-8"))
     shutil.copyfile(path, tmp_path / path.name)
-    row["dataset"] = "another"
-    (tmp_path / path.name.replace("short", "another")).write_text(json.dumps(row), "utf-8")
+    change(shutil.copyfile(path, tmp_path / path.name.replace("short", "another")), dataset="another")
     refused(script(BOARD, "--results", tmp_path, "--out", tmp_path / "page.md"), "the same run as")

@@ -1,19 +1,18 @@
 """finetune/tulving_qa.py as a user runs it: questions are learned by heart, and what is measured is what the script measures."""
 
 import csv
-import json
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from epbench.journals.journal import read_journal
+from tests.scripts.in_process import ROOT, ran, refused, script
+from tests.scripts.run_files import read, scores_of
 from tests.tulving.finetuning.tiny_book import write_tiny_book, write_tiny_model
 
-ROOT = Path(__file__).parents[2]
 SCRIPT, CPU = "finetune/tulving_qa.py", ROOT / "finetune/configs/tulving-cpu.yaml"
 EPOCHS, LAST = [0, 1, 20, 40], 40
 ALONE = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -28,27 +27,20 @@ def recipe(book):
     return "--config", CPU, "--dataset", book, "--batch_size", 3, "--save_every", 20
 
 
-def command(book, out, *more):
-    return [sys.executable, str(ROOT / SCRIPT), *map(str, recipe(book)), "--out", str(out), *map(str, more)]
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, book):
     """A run that nobody stops."""
     folder = tmp_path_factory.mktemp("tulving-qa")
-    done = subprocess.run(command(book, folder / "run"), capture_output=True, text=True, env=ALONE)
+    words = [sys.executable, ROOT / SCRIPT, *recipe(book), "--out", folder / "run"]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, env=ALONE)
     assert done.returncode == 0, done.stderr
     (folder / "stdout").write_text(done.stdout)
     return folder / "run"
 
 
-def content(folder, name="scores.json"):
-    return json.loads((folder / name).read_text())
-
-
 @pytest.mark.slow
 def test_trained_questions_are_learned_by_heart(run):
-    epochs = {record["epoch"]: record for record in content(run)["epochs"]}
+    epochs = {record["epoch"]: record for record in scores_of(run)["epochs"]}
     assert list(epochs) == EPOCHS
     before, after = epochs[0]["tulving"], epochs[LAST]["tulving"]
     assert before["groups"]["trained"]["n_failed"] == 8  # a model with random weights ends no answer
@@ -56,7 +48,7 @@ def test_trained_questions_are_learned_by_heart(run):
     perplexity = [record["perplexity"]["trained_answers"] for record in epochs.values()]
     assert perplexity == sorted(perplexity, reverse=True) and perplexity[-1] < 2
     assert epochs[LAST]["perplexity"]["held_out"] > 100
-    assert content(run)["trained_by_bin"] == {"1": 8} and content(run)["n_trained"] == 12
+    assert scores_of(run)["trained_by_bin"] == {"1": 8} and scores_of(run)["n_trained"] == 12
 
 
 @pytest.mark.slow
@@ -70,31 +62,28 @@ def test_a_run_leaves_everything_that_it_promises(run):
     for text in (table, " ".join(shown.split())):
         assert "memorised word for word" in text and "Trained questions and others" in text
     assert "<svg" in (run / "report.html").read_text()
-    assert f"ask one again: python eval_scripts/tulving.py --dataset {content(run, 'run.json')['dataset']}" in shown
+    assert f"ask one again: python eval_scripts/tulving.py --dataset {read(run, 'run.json')['dataset']}" in shown
 
 
 @pytest.mark.slow
-def test_the_evaluation_script_gives_a_checkpoint_the_same_scores(run, book, script, tmp_path):
-    asked = [
-        "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{run}/checkpoints/epoch-{LAST}",
-        "--max-tokens", 64, "--limit", 59, "--out",
-    ]  # fmt: skip
-    done = script(*asked, tmp_path / "again")
-    assert done.returncode == 0, done.stderr
+def test_the_evaluation_script_gives_a_checkpoint_the_same_scores(run, book, tmp_path):
+    model = f"--model hf:{run}/checkpoints/epoch-{LAST} --max-tokens 64 --limit 59"
+    asked = [f"eval_scripts/tulving.py --dataset {book} --memory none {model} --out"]
+    ran(*asked, tmp_path / "again")
     ours = run / f"measures/epoch-{LAST}/tulving"
     assert (tmp_path / "again/scores.json").read_bytes() == (ours / "scores.json").read_bytes()
-    of_epoch = next(record["tulving"] for record in content(run)["epochs"] if record["epoch"] == LAST)
-    assert {name: of_epoch[name] for name in content(ours)} == content(ours)
+    of_epoch = next(record["tulving"] for record in scores_of(run)["epochs"] if record["epoch"] == LAST)
+    assert {name: of_epoch[name] for name in scores_of(ours)} == scores_of(ours)
     copy = shutil.copytree(ours, tmp_path / "copy")  # it goes on with our folder, where nothing is left to do
-    assert script(*asked, copy).returncode == 0
+    ran(*asked, copy)
     assert (copy / "answers.jsonl").read_bytes() == (ours / "answers.jsonl").read_bytes()
 
 
 @pytest.mark.slow
-def test_another_recipe_is_refused_in_the_folder(run, book, script):
+def test_another_recipe_is_refused_in_the_folder(run, book):
     before = (run / "training.jsonl").read_bytes()
     done = script(SCRIPT, *recipe(book), "--out", run, "--max_tokens", 32)
-    assert done.returncode == 2 and "this folder holds another run: its reading is" in done.stderr
+    refused(done, "this folder holds another run: its reading is")
     assert (run / "training.jsonl").read_bytes() == before
 
 
@@ -104,11 +93,10 @@ def tiny(once):
 
 
 @pytest.mark.slow
-def test_a_plan_says_what_it_takes_and_leaves_nothing(script, book, tiny, tmp_path):
-    done = script(SCRIPT, *recipe(book), "--model", tiny, "--out", tmp_path / "run", "--plan")
-    assert done.returncode == 0, done.stderr
-    assert "12 questions with their answers; " in done.stdout and "4 steps in an epoch, 40 epochs" in done.stdout
-    assert "13 questions are asked before training, and after each of these epochs: 1, 20, 40" in done.stdout
+def test_a_plan_says_what_it_takes_and_leaves_nothing(book, tiny, tmp_path):
+    done = ran(SCRIPT, *recipe(book), "--model", tiny, "--out", tmp_path / "run", "--plan")
+    assert "12 questions with their answers; " in done and "4 steps in an epoch, 40 epochs" in done
+    assert "13 questions are asked before training, and after each of these epochs: 1, 20, 40" in done
     assert not (tmp_path / "run").exists()
 
 
@@ -123,17 +111,15 @@ def test_a_plan_says_what_it_takes_and_leaves_nothing(script, book, tiny, tmp_pa
         (["--max_tokens", "0"], "--max_tokens: expected at least 1, got 0"),
     ],
 )
-def test_bad_input_is_one_line(script, book, tiny, tmp_path, more, message):
+def test_bad_input_is_one_line(book, tiny, tmp_path, more, message):
     done = script(SCRIPT, *recipe(book), "--model", tiny, "--out", tmp_path / "run", *more)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert message in done.stderr
+    refused(done, message)
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow
-def test_a_training_stands_in_tables_with_its_epochs(run, script, tmp_path):
-    done = script("eval_scripts/tables.py", run, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_a_training_stands_in_tables_with_its_epochs(run, tmp_path):
+    ran("eval_scripts/tables.py", run, "--out", tmp_path)
     with next(tmp_path.glob("leaderboard*.csv")).open(newline="") as file:
         rows = {row["label"]: row for row in csv.DictReader(file)}
     assert {row["memory"] for row in rows.values()} == {"fine-tuned"}  # before training, no answer ended

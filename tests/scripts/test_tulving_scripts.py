@@ -1,6 +1,5 @@
 """The scripts as a user runs them: build, install, ask, score, and every way in which that can go wrong."""
 
-import json
 import re
 import shutil
 import zipfile
@@ -10,6 +9,7 @@ from datasets import load_dataset
 
 from epbench.hub.dataset_folder import CANARY
 from tests.scripts.in_process import ROOT, ran, refused, script
+from tests.scripts.run_files import BUILT, drop, files_in, lines_of, read, scores_of, write_lines
 
 BUILD, EVALUATE = "builders/tulving.py", "eval_scripts/tulving.py"
 
@@ -23,12 +23,8 @@ def runs(short_book, tmp_path_factory):
     return out
 
 
-def scores_of(folder):
-    return json.loads((folder / "scores.json").read_text())
-
-
 def answers_of(run):
-    return [json.loads(line) for line in (run / "answers.jsonl").read_text().splitlines()]
+    return lines_of(run / "answers.jsonl")
 
 
 @pytest.fixture
@@ -36,32 +32,31 @@ def answers(short_book, tmp_path):
     """The words of a command that scores these answers, which it finds in a file."""
 
     def written(name, records):
-        (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
+        write_lines(tmp_path / name, records)
         return f"{EVALUATE} --dataset {short_book} --answers {tmp_path / name} --out {tmp_path / 'r'}"
 
     return written
 
 
 def test_a_built_book_loads_with_all_its_configs(short_book):
-    for config, split, columns in (
-        ("qa", "test", 16), ("all_questions", "test", 16), ("finetune", "train", 3), ("chapters", "test", 11), ("book", "test", 3),
-    ):  # fmt: skip
-        rows = load_dataset(str(short_book), config, split=split)
+    for config, columns in {"qa": 16, "all_questions": 16, "finetune": 3, "chapters": 11, "book": 3}.items():
+        rows = load_dataset(str(short_book), config, split="train" if config == "finetune" else "test")
         assert len(rows.column_names) == columns and len(rows) > 0
-    assert load_dataset(str(short_book), split="test").column_names == [
-        "id", "template", "cue", "time", "space", "entity", "content", "trace", "get", "question", "answer", "chapters",
-        "n_chapters", "bin", "origin", "canary",
-    ]  # fmt: skip
+    columns = (
+        "id template cue time space entity content trace get question answer chapters n_chapters bin origin canary"
+    )
+    assert load_dataset(str(short_book), split="test").column_names == columns.split()
     for message in load_dataset(str(short_book), "finetune", split="train")["messages"]:
         assert [turn["role"] for turn in message] == ["user", "assistant"]
         assert not any(CANARY in turn["content"] for turn in message)
 
 
-def test_the_same_command_writes_the_same_bytes(short_book, tmp_path):
-    ran(f"{BUILD} --book short --out {tmp_path}")
-    files = sorted(p.relative_to(short_book) for p in short_book.rglob("*") if p.is_file())
-    assert len(files) == 10
-    assert all((tmp_path / "short" / f).read_bytes() == (short_book / f).read_bytes() for f in files)
+@pytest.mark.parametrize(("name", "n_files"), [("short", 10), ("booksort", 7), ("memfail", 6)])
+def test_the_same_command_writes_the_same_bytes(small_sets, tmp_path, name, n_files):
+    ran(BUILT[name], "--out", tmp_path)
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == n_files
+    assert all((tmp_path / file).read_bytes() == (small_sets / file).read_bytes() for file in files)
 
 
 @pytest.mark.parametrize(
@@ -93,24 +88,22 @@ def test_the_built_in_memory_systems_read_a_book(short_book, runs, tmp_path):
         ran(f"{EVALUATE} --dataset {short_book} --memory {memory} --out {tmp_path / memory}")
         scores[memory] = scores_of(tmp_path / memory)
         assert scores[memory]["n_failed"] == 0
-        assert json.loads((tmp_path / memory / "run.json").read_text())["identity"]["memory"] == memory
+        assert read(tmp_path / memory, "run.json")["identity"]["memory"] == memory
     none = scores_of(runs / "none")
     assert scores["oracle"]["simple_recall_score"] >= scores["verbatim-bm25"]["simple_recall_score"]
     assert scores["verbatim-bm25"]["simple_recall_score"] > none["simple_recall_score"]
     assert all(scores["oracle"]["f1_by_bin"][bin_] >= f1 for bin_, f1 in none["f1_by_bin"].items())
     rows = {row["id"]: row["chapters"] for row in load_dataset(str(short_book), split="test")}
-    for line in (tmp_path / "oracle" / "retrieved.jsonl").read_text().splitlines():
-        record = json.loads(line)
+    for record in lines_of(tmp_path / "oracle/retrieved.jsonl"):
         found = [int(memory.split("\n")[0].removeprefix("Chapter ")) for memory in record["memories"]]
         assert set(found) >= set(rows[record["question"]]) and found == sorted(found)
 
 
 def test_a_run_folder_has_its_files(runs):
     folder = runs / "in-context"
-    assert {"run.json", "answers.jsonl", "judgements.jsonl", "scores.json", "table.md", "report.html"} <= {
-        p.name for p in folder.iterdir()
-    }
-    run = json.loads((folder / "run.json").read_text())
+    names = {"run.json", "answers.jsonl", "judgements.jsonl", "scores.json", "table.md", "report.html"}
+    assert names <= files_in(folder).keys()
+    run = read(folder, "run.json")
     assert run["identity"]["memory"] == "in-context" and "datasets" in run["versions"] and "--memory" in run["command"]
     page = (folder / "report.html").read_text()
     assert "<svg" in page and "matching chapters" in page
@@ -119,20 +112,13 @@ def test_a_run_folder_has_its_files(runs):
     assert scores["n_failed"] == 0 and set(scores["intervals"]) >= {"simple_recall_score", "latest", "f1_by_bin.1"}
 
 
-def test_a_second_start_asks_nothing_twice_and_scores_the_same(short_book, runs):
-    folder = runs / "rag-chapter"
-    before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    ran(f"{EVALUATE} --dataset {short_book} --memory rag-chapter --out {folder}")
-    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
-
-
 def test_limit_asks_a_part_that_grows(short_book, tmp_path):
     ids = []
     for limit in (10, 25):
         ran(f"{EVALUATE} --dataset {short_book} --memory none --limit {limit} --out {tmp_path / 'r'}")
         ids.append({answer["id"] for answer in answers_of(tmp_path / "r")})
     assert len(ids[0]) == 10 and len(ids[1]) == 25 and ids[0] < ids[1]
-    run = json.loads((tmp_path / "r/run.json").read_text())
+    run = read(tmp_path, "r/run.json")
     assert run["limit"] == 25 and "--limit 25" in run["command"]  # the command that alone makes this run
 
 
@@ -188,7 +174,7 @@ def test_empty_answers_are_none_and_no_abstentions(answers, runs, tmp_path):
     assert scores["coverage"]["missing"] == 450
     done = script(answers("failed.jsonl", [{"id": a["id"], "failure": "refused"} for a in found]) + "f")
     assert done.returncode == 1 and "nothing to score: all 450 questions failed" in done.stderr
-    assert "judge" not in json.loads((tmp_path / "rf/run.json").read_text())
+    assert "judge" not in read(tmp_path, "rf/run.json")
     assert not (tmp_path / "rf/scores.json").exists()
     refused(script(answers("silent.jsonl", found) + "x --repeats 2"), "--repeats 2")
 
@@ -212,41 +198,7 @@ def test_bad_answers_are_named(short_book, tmp_path, content, message):
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ("--book medium", "unknown book 'medium'; there are: short, long, very-long"),
-        (
-            "--book short --universe mars",
-            "unknown universe 'mars': expected default, family, news, scifi, software, ward, or a folder with universe.toml",
-        ),
-        ("--book short --events 20000", "20000 events do not fit into a universe of 100"),
-        ("--book short --events 0", "expected at least 1 event, found 0"),
-        ("--book short --universe-size 5000", "a universe of 5000 needs 5000 days"),
-        ("--book short --writer shakespeare", "unknown writer 'shakespeare'"),
-        ("--book short --released nowhere.zip", "nowhere.zip: no such folder or zip"),
-    ],
-)
-def test_bad_recipes_leave_nothing(tmp_path, args, message):
-    refused(script(f"{BUILD} {args}", "--out", tmp_path / "out"), message)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_bad_evaluations_are_named(short_book, runs, tmp_path):
-    for args, message in (
-        ("", "either --memory to ask a reader, or --answers"),
-        ("--memory human", "unknown memory 'human'"),
-        ("--memory none --model gpt", "unknown model 'gpt'"),
-        ("--memory none --judge gpt", "judge: unknown model 'gpt'"),
-        ("--memory none --shard 3/2", "shard: expected i/n with 1 ≤ i ≤ n, such as 2/4, got '3/2'"),
-        ("--memory rag-chapter --top-k 0", "top-k: expected at least 1"),
-        ("--memory none --limit 0", "limit: expected at least 1, got 0"),
-        (f"--memory none --dataset {tmp_path}", "expected the rows of a dataset in qa/test-*.parquet"),
-        ("--memory none --dataset epbench/nothing", "epbench/nothing"),
-    ):
-        refused(script(f"{EVALUATE} --dataset {short_book} --out {tmp_path / 'r'} {args}"), message)
-    refused(script(f"{EVALUATE} --released no.zip --out {tmp_path / 'r'}"), "no such folder or zip")
-    assert not (tmp_path / "r").exists()
+def test_the_folder_of_another_run_is_refused(short_book, runs, tmp_path):
     other = script(f"{EVALUATE} --dataset {short_book} --memory none --out {runs / 'in-context'}")
     refused(other, "this folder holds another run: its memory is 'in-context', expected 'none'")
     ran(f"{BUILD} --book short --seed 9 --out {tmp_path}")
@@ -268,13 +220,6 @@ def test_publishing_makes_names_work_and_refuses_other_folders(process, short_bo
     refused(script("builders/publish.py --to cache"), "nothing to publish")
 
 
-def test_a_report_puts_runs_side_by_side(runs, tmp_path):
-    ran("eval_scripts/report.py", runs / "in-context", runs / "none", "--out", tmp_path / "report")
-    assert "| in-context |" in (tmp_path / "report/table.md").read_text()
-    assert "<svg" in (tmp_path / "report/report.html").read_text()
-    refused(script("eval_scripts/report.py", tmp_path, "--out", tmp_path / "x"), "no run.json in it")
-
-
 @pytest.mark.slow
 def test_a_run_that_lost_questions_stands_last_in_a_report(answers, runs, tmp_path):
     found = answers_of(runs / "in-context")
@@ -284,8 +229,7 @@ def test_a_run_that_lost_questions_stands_last_in_a_report(answers, runs, tmp_pa
     table = (tmp_path / "report/table.md").read_text()
     assert table.index("| none |") < table.index("| r |") and "- r: 50 of 450 questions have no answer" in table
     assert "all wrong to all right" in (tmp_path / "report/report.html").read_text()
-    old = {key: value for key, value in scores_of(tmp_path / "r").items() if key != "incomplete"}
-    (tmp_path / "r/scores.json").write_text(json.dumps(old))
+    drop(tmp_path / "r/scores.json", "incomplete")
     done = script("eval_scripts/report.py", tmp_path / "r", "--out", tmp_path / "x")
     refused(done, "scores.json: expected a field 'incomplete'")
 
@@ -315,40 +259,20 @@ def test_one_command_converts_all_books_of_an_archive(released, tmp_path):
     assert "https://doi.org/10.6084/m9.figshare.28244480" in card and "epbench/short-written-by-me" in card
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "short",
-        *(
-            pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly])
-            for name in ("news-long", "scifi-short", "long-ordered", "long-l4")
-        ),
-    ],
-)
+LONG = [
+    pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly])
+    for name in ("news-long", "scifi-short", "long-ordered", "long-l4")
+]
+
+
+@pytest.mark.parametrize("name", ["short", *LONG])
 def test_the_committed_cards_are_those_of_the_builder(tmp_path, name):
     committed = ROOT / "dataset_cards" / name / "README.md"
     command = re.search(r"By `python builders/tulving.py (.*?)`", committed.read_text())
     ran(f"{BUILD} {command[1]} --out {tmp_path}")
-    made, kept = (
-        re.sub(r"num_bytes: \d+", "", path.read_text()) for path in (tmp_path / name / "README.md", committed)
-    )
+    cards = (tmp_path / name / "README.md", committed)
+    made, kept = (re.sub(r"num_bytes: \d+", "", card.read_text()) for card in cards)
     assert made == kept, "run `make cards`"  # bytes in memory depend on the version of pyarrow
-
-
-@pytest.mark.slow
-def test_shards_merge_into_the_whole_run(short_book, runs, tmp_path):
-    parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
-    for i, part in enumerate(parts, 1):
-        ran(f"{EVALUATE} --dataset {short_book} --memory rag-paragraph --shard {i}/3 --out {part}")
-    ran("eval_scripts/merge.py", *parts, "--out", tmp_path / "whole")
-    assert scores_of(tmp_path / "whole") == scores_of(runs / "rag-paragraph")
-    out = ran("eval_scripts/merge.py", *parts[:2], "--out", tmp_path / "two")
-    two = scores_of(tmp_path / "two")
-    assert two["n_failed"] > 100 and two["n_questions"] == 450 and two["simple_recall_score"] is None
-    low, high = two["incomplete"]["simple_recall_score"]
-    assert low < scores_of(tmp_path / "whole")["simple_recall_score"] < high
-    assert "An incomplete score is a range" in out
-    refused(script("eval_scripts/merge.py", parts[0], runs / "none", "--out", tmp_path / "x"), "its memory is 'none'")
 
 
 def test_a_plan_stops_before_anything_is_done(short_book, tmp_path):

@@ -1,25 +1,20 @@
-"""A universe by a model, as a user makes it: proposed, refused, asked again, killed, taken up, and a book of it."""
+"""Universes beside ours: one by a model, proposed, refused, asked again, killed, taken up, and books of one's own."""
 
-import json
-import os
 import re
-import signal
-import subprocess
-import sys
+import shutil
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from epbench.tulving.events.universe import load_universe
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
-from tests.scripts.in_process import ran, refused
-from tests.tulving.own_universe import EVENTS, PLACES
+from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import killed, lines_of, scores_of
+from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
 from tests.tulving.proposing.scripted_universe import SIZE, THEME, ScriptedUniverse, sentence
 
-ROOT = Path(__file__).parents[2]
-BUILD = "builders/universe.py"
+BUILD, BOOK = "builders/universe.py", "builders/tulving.py"
 KEPT = "harbour-by-openai-scripted"
 
 
@@ -76,7 +71,7 @@ def made(script, tmp_path_factory):
 
 
 def notes_of(out):
-    return [json.loads(line) for line in (out / KEPT / "proposals.jsonl").read_text("utf-8").splitlines()]
+    return lines_of(out / KEPT / "proposals.jsonl")
 
 
 def test_the_universe_is_as_large_as_wanted_and_passes_the_checks(made):
@@ -94,7 +89,7 @@ def test_the_universe_is_as_large_as_wanted_and_passes_the_checks(made):
 
 def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
     out, shown, scripted = made
-    requests = Counter(json.loads(line)["id"] for line in lines_of(out / KEPT / "replies.jsonl"))
+    requests = Counter(record["id"] for record in lines_of(out / KEPT / "replies.jsonl"))
     reasons = Counter(note["list"] for note in notes_of(out) if "refused" in note)
     assert {name: (requests[name], reasons[name]) for name in TOLD} == TOLD and reasons.keys() == TOLD.keys()
     assert requests.total() == scripted.asked.total() and f"after {requests.total()} requests" in shown
@@ -109,23 +104,23 @@ def test_what_was_refused_is_told_with_its_reason_and_asked_again(made):
 @pytest.mark.parametrize("level", [1, 5])
 def test_a_book_is_made_of_it(made, tmp_path, level):
     options = ["--universe", made[0] / "harbour", "--universe-size", SIZE, "--events", 8, "--level", level]
-    ran("builders/tulving.py", "--book", "short", *options, "--out", tmp_path)
+    ran(BOOK, "--book", "short", *options, "--out", tmp_path)
     (folder,) = tmp_path.iterdir()
     assert folder.name == ("harbour-short" if level == 1 else f"harbour-short-l{level}")
     options = ["--dataset", folder, "--memory", "in-context", "--limit", 40, "--out", tmp_path / "run"]
     ran("eval_scripts/tulving.py", *options)
-    assert json.loads((tmp_path / "run/scores.json").read_text())["n_questions"] == 40
+    assert scores_of(tmp_path / "run")["n_questions"] == 40
 
 
 @pytest.mark.slow
-def test_a_universe_without_scenes_is_for_level_1(script, tmp_path):
+def test_a_universe_without_scenes_is_for_level_1(tmp_path):
     """They are not asked for, or no kind of event gets one; the few that pass are then left out."""
     never = {("scene", event): [lambda reply: {}] * 4 for event in EVENTS}
     for name, faults, more in (("one", {}, ["--without-scenes"]), ("two", never, [])):
         scripted = ScriptedUniverse(faults)
         with ScriptedEndpoint(scripted) as endpoint:
-            done = script(*words(endpoint, tmp_path / name, *more))
-        assert done.returncode == 0 and "for books of level 1," in done.stdout, done.stderr
+            said = ran(*words(endpoint, tmp_path / name, *more))
+        assert "for books of level 1," in said
         assert not (tmp_path / name / "harbour/scenes.json").exists()
         assert load_universe(str(tmp_path / name / "harbour"), SIZE).size == SIZE
         assert sum(task == "scene" for task, _ in scripted.prompts) == (SIZE if faults else 0)
@@ -152,46 +147,24 @@ def test_a_plan_asks_and_writes_nothing(tmp_path):
         ({("details", event): [too_few] * 4 for event in EVENTS}, "0 of 6 contents with enough details passed the checks"),
     ],
 )  # fmt: skip
-def test_a_model_that_never_gives_a_list_is_one_line(script, tmp_path, faults, message):
+def test_a_model_that_never_gives_a_list_is_one_line(tmp_path, faults, message):
     with ScriptedEndpoint(ScriptedUniverse(faults)) as endpoint:
         done = script(*words(endpoint, tmp_path))
     assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith(f"error: openai:scripted: {message}")
     assert not (tmp_path / "harbour").exists() and (tmp_path / KEPT / "replies.jsonl").is_file()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"--size": "1"}, "universe of 1: expected at least 2"),
-        ({"--theme": "a\nb"}, "theme: expected one line of text"),
-        ({"--name": "ward"}, "ward: a universe of the package has this name"),
-        ({"--name": "a b"}, "expected at most 64 letters"),
-        ({"--source": "lexical"}, "unknown model 'lexical'"),
-        ({"--prompts": "nowhere.toml"}, "nowhere.toml"),
-    ],
-)
-def test_bad_input_is_one_line(script, tmp_path, change, message):
-    given = {"--source": "openai:x", "--base-url": "http://127.0.0.1:9/v1", "--theme": THEME, "--name": "harbour"}
-    options = [word for pair in (given | change).items() for word in pair]
-    done = script(BUILD, *options, "--out", tmp_path)
-    lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
-    assert done.returncode == 2 and len(lines) == 1 and message in lines[0], done.stderr
-    assert not any(tmp_path.iterdir())
-
-
-def test_another_folder_is_not_replaced(script, tmp_path):
+def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "harbour").mkdir()
     with ScriptedEndpoint(ScriptedUniverse()) as endpoint:
         refused(script(*words(endpoint, tmp_path)), "exists and was not proposed by this model")
-
-
-def lines_of(path):
-    return path.read_bytes().split(b"\n")[:-1]
+        refused(script(*words(endpoint, tmp_path, "--theme", "a\nb")), "theme: expected one line of text")
+        refused(script(*words(endpoint, tmp_path, "--name", "a b")), "expected at most 64 letters")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [12, *(pytest.param(n, marks=pytest.mark.nightly) for n in (3, 20))])
-def test_a_killed_command_goes_on_where_it_was(made, tmp_path, hf_home, after):
+def test_a_killed_command_goes_on_where_it_was(made, tmp_path, after):
     """Kill -9 after so many replies: among the details, among the places, among the scenes."""
     whole, _, asked = made
     scripted = ScriptedUniverse(FAULTS)
@@ -201,22 +174,15 @@ def test_a_killed_command_goes_on_where_it_was(made, tmp_path, hf_home, after):
         return scripted(body)
 
     def kept():
-        return [json.loads(line)["key"] for path in tmp_path.glob("*/replies.jsonl") for line in lines_of(path)]
+        return [record["key"] for path in tmp_path.glob("*/replies.jsonl") for record in lines_of(path)]
 
     with ScriptedEndpoint(slowly) as endpoint:
-        command = [sys.executable, *map(str, words(endpoint, tmp_path))]
-        command[1] = str(ROOT / BUILD)
-        env = os.environ | {"HF_HOME": str(hf_home), "OPENAI_API_KEY": "key"}
-        process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and len(kept()) < after:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        command = words(endpoint, tmp_path)
+        killed(command, lambda: len(kept()) >= after)
         time.sleep(0.2)  # what the endpoint was still writing
         n_kept, n_sent = len(kept()), scripted.asked.total()
         assert not (tmp_path / "harbour").exists() and n_kept >= after
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        ran(*command)
     assert scripted.asked.keys() == asked.asked.keys()
     assert scripted.asked.total() - asked.asked.total() == n_sent - n_kept  # what was on its way when it was killed
     assert set(Counter(kept()).values()) == {1}
@@ -224,3 +190,56 @@ def test_a_killed_command_goes_on_where_it_was(made, tmp_path, hf_home, after):
     assert told == [{name: value for name, value in note.items() if name != "key"} for note in notes_of(whole)]
     for path in (whole / "harbour").iterdir():
         assert (tmp_path / "harbour" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+# ---- a universe of one's own ----
+
+
+@pytest.mark.slow
+def test_a_short_book_from_an_own_universe_is_a_dataset_like_any_other(tmp_path):
+    from datasets import load_dataset
+
+    folder, out = write_universe(tmp_path / "harbour"), tmp_path / "out"
+    options = ["--book", "short", "--universe", folder, "--universe-size", 12]
+    ran(BOOK, *options, "--out", out)
+    assert [path.name for path in out.iterdir()] == ["harbour-short"]
+    chapters = load_dataset(str(out / "harbour-short"), "chapters", split="test")
+    assert len(chapters) == 20 and set(chapters["location"]) <= set(PLACES) and set(chapters["content"]) <= set(EVENTS)
+    assert all(fact in row["text"] for row in chapters for fact in (row["location"], row["entity"], row["detail"][1:]))
+    questions = load_dataset(str(out / "harbour-short"), split="test")
+    assert len(questions) > 300 and {row["origin"] for row in questions} == {"book", "inner", "outer"}
+    card = (out / "harbour-short/README.md").read_text()
+    digest = load_universe(str(folder), 12).files_hash
+    assert f"the user's own universe `harbour` (hash of its files: `{digest}`)" in card and "license: unknown" in card
+    assert "--book short --universe harbour --universe-size 12`" in card and str(tmp_path) not in card
+
+    ran(BOOK, *options, "--order", "chronological", "--out", out)
+    assert (out / "harbour-short-ordered/qa").is_dir()
+    ran(f"eval_scripts/tulving.py --dataset {out / 'harbour-short'} --memory in-context --out {tmp_path / 'r'}")
+    assert scores_of(tmp_path / "r")["simple_recall_score"] > 0.5
+
+
+def test_the_same_files_under_another_path_write_the_same_bytes(tmp_path):
+    folder = write_universe(tmp_path / "one/harbour")
+    shutil.copytree(folder, tmp_path / "two/harbour")
+    for place in ("one", "two"):
+        options = ["--book", "short", "--events", 5, "--universe", tmp_path / place / "harbour", "--universe-size", 12]
+        ran(BOOK, *options, "--out", tmp_path / place)
+    one, two = (tmp_path / place / "harbour-short" for place in ("one", "two"))
+    files = [path.relative_to(one) for path in one.rglob("*") if path.is_file()]
+    assert len(files) == 10 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
+
+
+def test_a_faulty_universe_is_one_line_and_leaves_nothing(tmp_path):
+    folder = write_universe(tmp_path / "harbour")
+    build = [BOOK, "--book", "short", "--out", tmp_path / "out", "--universe", folder]
+    refused(script(*build), "a universe of 100 needs 100 names; ")
+    refused(script(*build, "--universe-size", 13, "--events", 170), "170 events")
+    (folder / "universe.toml").write_text(toml({"western": ["dusty", "laconic", "wide"]}))
+    done = script(*build, "--universe-size", 12)
+    refused(done, "style 'western': the template writer has no sentences in this style")
+    (folder / "universe.toml").write_text(toml(kind='"western"'))
+    refused(script(*build), f"{folder / 'universe.toml'}, key 'kind': expected novel, news, scifi, found 'western'")
+    done = script(*build[:-1], tmp_path / "habrour")
+    refused(done, "habrour': expected default, family, news, scifi, software, ward, or a folder with univ")
+    assert not (tmp_path / "out").exists()

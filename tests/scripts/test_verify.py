@@ -9,39 +9,32 @@ import pyarrow.parquet as pq
 import pytest
 
 from epbench.booksort.scores.run_files import APART
-from epbench.files.json_files import read_json, write_json
+from epbench.files.json_files import write_json
 from epbench.runs.checksums import changed_since
 from epbench.tulving.scores.scoring import NAMING
 from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import COMMANDS, lines_of, read, write_lines
 
 VERIFY, EVALUATE = "eval_scripts/verify.py", "eval_scripts/tulving.py"
 
 
 @pytest.fixture
-def copied(small_runs, tmp_path):
+def unnoted(copied):
     """Copies a run, without the hashes of its files."""
 
     def copy(name):
-        run = shutil.copytree(small_runs / name, tmp_path / "run")
+        run = copied(name)
         (run / "checksums.json").unlink()
         return run
 
     return copy
 
 
-def lines_of(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def write_lines(path, records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-
-
 def edit_json(name, edit):
     def change(run):
-        content = json.loads((run / name).read_text("utf-8"))
+        content = read(run, name)
         edit(content)
-        (run / name).write_text(json.dumps(content), "utf-8")
+        write_json(run / name, content)
 
     return name, change
 
@@ -97,6 +90,12 @@ def set_to(*path, value):
     return edit
 
 
+IN_EACH = [
+    without_line("answers.jsonl"),
+    edit_text("table.md", "|", "| 9.999"),
+    edit_text("report.html", "<h1>", "<h1>The best "),
+    edit_json("run.json", set_to("identity", "fingerprint", value="0" * 16)),
+]
 PLANTED = {
     "tulving": [
         edit_json("scores.json", set_to("simple_recall_score", value=0.999)),
@@ -104,40 +103,31 @@ PLANTED = {
         edit_json("scores.json", set_to("judge", "name", value="gpt-4o")),
         edit_json("usage.json", set_to("requests", value=1)),
         edit_line("answers.jsonl", set_to("answer", value="In Rome.")),
-        without_line("answers.jsonl"),
         with_line("answers.jsonl", key="0" * 24, id="no such question"),
         edit_line("judgements.jsonl", set_to("items", value=["Rome"])),
         without_line("judgements.jsonl"),
         edit_cell("reason", "because I say so"),
         edit_cell("f1", 0.123),
-        edit_text("table.md", "|", "| 9.999"),
-        edit_text("report.html", "<h1>", "<h1>The best "),
         edit_json("run.json", set_to("identity", "model", value="gpt-4o")),
-        edit_json("run.json", set_to("identity", "fingerprint", value="0" * 16)),
+        *IN_EACH,
     ],
     "booksort": [
         edit_json("scores.json", set_to("accuracy", value=0.999)),
         edit_json("usage.json", set_to("requests", value=1)),
         edit_line("answers.jsonl", set_to("answer", value="neither")),
-        without_line("answers.jsonl"),
         with_line("answers.jsonl", key="0" * 24, id="no such pair"),
         edit_cell("predicted", "X"),
-        edit_text("table.md", "|", "| 9.999"),
-        edit_text("report.html", "<h1>", "<h1>The best "),
-        edit_json("run.json", set_to("identity", "fingerprint", value="0" * 16)),
+        *IN_EACH,
     ],
     "memfail": [
         edit_json("scores.json", set_to("by_k", "5", "success_rate", value=0.999)),
         edit_json("usage.json", set_to("answering", "requests", value=1)),
         edit_line("answers.jsonl", set_to("answer", value="(E) nobody")),
-        without_line("answers.jsonl"),
         edit_line("judgements.jsonl", lambda record: record.update(verdict=not record["verdict"])),
         without_line("judgements.jsonl"),
         edit_line("retrieved.jsonl", set_to("memories", value=["something else"])),
         edit_cell("label", "summary_error"),
-        edit_text("table.md", "|", "| 9.999"),
-        edit_text("report.html", "<h1>", "<h1>The best "),
-        edit_json("run.json", set_to("identity", "fingerprint", value="0" * 16)),
+        *IN_EACH,
     ],
 }  # fmt: skip
 
@@ -148,13 +138,10 @@ def test_an_untouched_run_holds(small_runs, benchmark):
     assert "does not hold" not in said and "0 do not" in said
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "number"), [(b, n) for b, planted in PLANTED.items() for n in range(len(planted))]
-)
-def test_a_planted_change_is_found_with_and_without_hashes(small_runs, tmp_path, benchmark, number):
+@pytest.mark.parametrize(("benchmark", "planted"), [(name, one) for name in PLANTED for one in PLANTED[name]])
+def test_a_planted_change_is_found_with_and_without_hashes(copied, benchmark, planted):
     """Without hashes, the results themselves give the change away: in the changed file, or in what follows from it."""
-    run = shutil.copytree(small_runs / benchmark, tmp_path / "run")
-    name, change = PLANTED[benchmark][number]
+    run, (name, change) = copied(benchmark), planted
     assert changed_since(run) == {}
     change(run)
     assert changed_since(run) in ({name: "changed"}, {name: "grown"})
@@ -170,8 +157,8 @@ def test_a_changed_dataset_is_told_by_its_fingerprint(small_runs, tmp_path):
     assert done.returncode == 1 and "dataset: found fingerprint" in done.stdout
 
 
-def test_a_run_that_was_judged_again_holds(small_runs, small_sets, tmp_path):
-    run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
+def test_a_run_that_was_judged_again_holds(copied, small_sets):
+    run = copied("tulving")
     ran(f"{EVALUATE} --dataset {small_sets / 'short'} --out {run} --rejudge --judge lexical")
     assert "0 do not" in ran(VERIFY, run)
 
@@ -179,9 +166,9 @@ def test_a_run_that_was_judged_again_holds(small_runs, small_sets, tmp_path):
 @pytest.mark.slow
 def test_merged_shards_and_own_answers_hold(small_sets, tmp_path):
     books = small_sets / "short"
-    for part in (1, 2):
-        ran(f"{EVALUATE} --dataset {books} --memory none --shard {part}/2 --out {tmp_path / str(part)}")
-        assert "0 do not" in ran(VERIFY, tmp_path / str(part))
+    for part in "12":
+        ran(f"{EVALUATE} --dataset {books} --memory none --shard {part}/2 --out {tmp_path / part}")
+        assert "0 do not" in ran(VERIFY, tmp_path / part)
     ran("eval_scripts/merge.py", tmp_path / "1", tmp_path / "2", "--out", tmp_path / "whole")
     rows = [row["id"] for row in pq.read_table(next((books / "qa").glob("*.parquet"))).to_pylist()]
     write_lines(tmp_path / "mine.jsonl", [{"id": id_, "answer": "Nobody knows."} for id_ in rows])
@@ -201,16 +188,16 @@ def test_a_published_run_is_scored_again_from_its_archive(released, tmp_path):
     refused(script(VERIFY, run), "give the archive")
 
 
-def test_what_has_not_ended_or_is_no_run_is_refused(copied, tmp_path):
+def test_what_has_not_ended_or_is_no_run_is_refused(unnoted, tmp_path):
     refused(script(VERIFY, tmp_path), "no run.json")
-    run = copied("booksort")
+    run = unnoted("booksort")
     (run / "scores.json").unlink()
     refused(script(VERIFY, run), "only a run that has ended can be verified")
 
 
-def test_other_versions_are_told_and_are_no_fault(copied):
-    run = copied("booksort")
-    old = read_json(run / "run.json")["versions"]["scipy"]
+def test_other_versions_are_told_and_are_no_fault(unnoted):
+    run = unnoted("booksort")
+    old = read(run, "run.json")["versions"]["scipy"]
     edit_json("run.json", set_to("versions", "scipy", value="0.1"))[1](run)
     edit_text("report.html", f">{old}<", ">0.1<")[1](run)
     assert "scipy 0.1, here" in " ".join(ran(VERIFY, run).split())
@@ -225,9 +212,9 @@ def without(content, names):
     return {name: without(value, names) for name, value in content.items() if name not in names}
 
 
-def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(copied):
-    run = copied("tulving")
-    whole = read_json(run / "scores.json")
+def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(unnoted):
+    run = unnoted("tulving")
+    whole = read(run, "scores.json")
     older = without(whole, ("coverage", "possible"))
     for content in (older, without(whole, NAMING)):  # the second is of the version between
         write_json(run / "scores.json", content)
@@ -242,9 +229,9 @@ def test_a_run_of_an_earlier_version_holds_without_the_fields_of_later_ones(copi
 
 
 @pytest.mark.slow
-def test_a_run_of_book_sort_without_the_auc_holds_and_is_shown(copied, tmp_path):
-    run = copied("booksort")
-    whole = read_json(run / "scores.json")
+def test_a_run_of_book_sort_without_the_auc_holds_and_is_shown(unnoted, tmp_path):
+    run = unnoted("booksort")
+    whole = read(run, "scores.json")
     older = without(whole, APART)
     assert "auc" in whole and '"auc' not in json.dumps(older)
     write_json(run / "scores.json", older)
@@ -254,22 +241,13 @@ def test_a_run_of_book_sort_without_the_auc_holds_and_is_shown(copied, tmp_path)
     assert script(VERIFY, run).returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "dataset", "how"),
-    [
-        ("tulving", "short", "--memory none --limit 5"),
-        ("booksort", "booksort", "--memory none --model oracle --limit 4"),
-        ("memfail", "memfail", "--config long_hop --system none --limit 3"),
-    ],
-)
-def test_a_run_on_a_relative_path_is_verified_from_any_folder(
-    small_sets, tmp_path, monkeypatch, benchmark, dataset, how
-):
-    shutil.copytree(small_sets / dataset, tmp_path / "set")
+@pytest.mark.parametrize("name", ["tulving", "booksort", "memfail"])
+def test_a_run_on_a_relative_path_is_verified_from_any_folder(small_sets, tmp_path, monkeypatch, name):
+    shutil.copytree(small_sets, tmp_path / "sets")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
-    ran(f"eval_scripts/{benchmark}.py --dataset set {how} --out run")
-    assert read_json(tmp_path / "run/run.json")["dataset"] == "set"
+    ran(f"{COMMANDS[name].format('sets')} --limit 4 --out run")
+    assert read(tmp_path, "run/run.json")["dataset"].startswith("sets/")
     monkeypatch.chdir(tmp_path / "elsewhere")
     ran(VERIFY, "../run")
     shutil.move(tmp_path, moved := tmp_path.with_name("moved"))  # both of them, so that the path holds from there
@@ -277,8 +255,8 @@ def test_a_run_on_a_relative_path_is_verified_from_any_folder(
     ran(VERIFY, "run")
 
 
-def test_a_table_of_questions_that_is_no_utf8_is_one_line(copied):
-    run = copied("tulving-none")
+def test_a_table_of_questions_that_is_no_utf8_is_one_line(unnoted):
+    run = unnoted("tulving-none")
     table = pq.read_table(run / "questions.parquet")
     column = table.schema.get_field_index("question")
     broken = pa.array([b"\xff\xfe"] * len(table), pa.binary()).view(pa.string())
@@ -288,9 +266,9 @@ def test_a_table_of_questions_that_is_no_utf8_is_one_line(copied):
     assert f"{run}: questions.parquet: it cannot be read" in done.stdout
 
 
-def test_a_page_of_another_version_is_no_fault_and_its_scores_are_checked_all_the_same(small_runs, tmp_path):
-    run = shutil.copytree(small_runs / "tulving", tmp_path / "run")
-    noted = read_json(run / "checksums.json")
+def test_a_page_of_another_version_is_no_fault_and_its_scores_are_checked_all_the_same(copied):
+    run = copied("tulving")
+    noted = read(run, "checksums.json")
     edit_text("report.html", "<h2>Scores</h2>", "<h2>All scores</h2>")[1](run)
     page = (run / "report.html").read_bytes()
     noted["sha256"]["report.html"], noted["bytes"]["report.html"] = hashlib.sha256(page).hexdigest(), len(page)

@@ -2,19 +2,18 @@
 
 import json
 import shutil
-import sys
 import threading
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from functools import partial
 from http.server import ThreadingHTTPServer
-from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 from filelock import FileLock
 
-from tests.scripts.in_process import ROOT, ran, refused, script
+from tests.scripts.in_process import loaded, ran, refused, script
+from tests.scripts.run_files import change, read, scores_of
 
 VIEW = "eval_scripts/view.py"
 HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>"
@@ -22,11 +21,7 @@ HOSTILE = "</script><script>window.stolen = 1</script><img src=x onerror='window
 
 @pytest.fixture(scope="module")
 def view():
-    spec = spec_from_file_location("script_view", ROOT / VIEW)
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return loaded(VIEW)
 
 
 @contextmanager
@@ -54,7 +49,7 @@ def test_the_list_has_every_run_with_its_scores(view, small_runs, tmp_path):
         rows = {row["path"]: row for row in json.loads(got(f"{address}/runs.json"))}
         page = got(f"{address}/")
     assert set(rows) == {path.parent.relative_to(small_runs).as_posix() for path in small_runs.rglob("run.json")}
-    scores = json.loads((small_runs / "tulving" / "scores.json").read_text("utf-8"))
+    scores = scores_of(small_runs / "tulving")
     row = rows["tulving"]
     assert row["scores"]["simple recall"][0] == scores["simple_recall_score"] and row["state"] == "finished"
     assert (row["memory"], row["questions"]) == ("rag-chapter", 40)
@@ -114,8 +109,8 @@ def test_what_is_no_folder_is_refused(tmp_path):
 # ---- in a browser ----
 
 
-def texts(browser, selector):
-    return browser.js(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.innerText)")
+def names_of(browser):
+    return browser.js("[...document.querySelectorAll('.runs tbody tr td:nth-child(2)')].map(one => one.innerText)")
 
 
 def test_runs_are_filtered_sorted_and_compared(view, small_runs, tmp_path, browser):
@@ -123,12 +118,11 @@ def test_runs_are_filtered_sorted_and_compared(view, small_runs, tmp_path, brows
         browser.open(f"{address}/")
         browser.choose("benchmark", "tulving")
         assert browser.text(".status").startswith("2 of ")
-        browser.js(
-            "[...document.querySelectorAll('.runs th button')].find(b => b.innerText === 'simple recall').click()"
-        )
-        assert texts(browser, ".runs tbody tr td:nth-child(2)") == ["tulving", "tulving-none"]
-        browser.js("[...document.querySelectorAll('.runs th button')][0].click()")
-        assert texts(browser, ".runs tbody tr td:nth-child(2)") == ["tulving-none", "tulving"]
+        headers = "[...document.querySelectorAll('.runs th button')]"
+        browser.js(f"{headers}.find(b => b.innerText === 'simple recall').click()")
+        assert names_of(browser) == ["tulving", "tulving-none"]
+        browser.js(f"{headers}[0].click()")
+        assert names_of(browser) == ["tulving-none", "tulving"]
         assert browser.js("document.querySelector('.filters button').disabled")
         browser.js("document.querySelectorAll('.runs input').forEach(box => box.click())")
         assert not browser.js("document.querySelector('.filters button').disabled")
@@ -140,9 +134,7 @@ def test_the_list_follows_a_run(view, small_runs, tmp_path, browser):
     runs = tmp_path / "runs"
     run = shutil.copytree(small_runs / "tulving", runs / "new")
     scores, journal = (run / "scores.json").read_bytes(), (run / "answers.jsonl").read_bytes()
-    described = json.loads((run / "run.json").read_text("utf-8"))
-    described["identity"]["model"] = HOSTILE
-    (run / "run.json").write_text(json.dumps(described), "utf-8")
+    change(run / "run.json", identity=read(run, "run.json")["identity"] | {"model": HOSTILE})
     (run / "scores.json").unlink()
     (run / "answers.jsonl").write_bytes(b"\n".join(journal.split(b"\n")[:3]) + b"\n")
     wait = "new Promise(done => setTimeout(done, 3000))"

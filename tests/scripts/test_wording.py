@@ -13,31 +13,22 @@ def test_what_is_printed_is_taken_and_is_ours(benchmark, small_sets, tmp_path):
     said = ran("eval_scripts/wording.py", benchmark)
     assert said.startswith("[reader]\n")
     (tmp_path / "mine.toml").write_text(said)
-    dataset = {"tulving": "short", "booksort": "booksort", "memfail": "memfail"}[benchmark]
-    args = {
-        "tulving": ("--memory", "none"),
-        "booksort": ("--memory", "in-context", "--model", "oracle"),
-        "memfail": ("--config", "long_hop", "--system", "none"),
+    how = {
+        "tulving": "--dataset {}/short --memory none",
+        "booksort": "--dataset {}/booksort --memory in-context --model oracle",
+        "memfail": "--dataset {}/memfail --config long_hop --system none",
     }[benchmark]
-    for wording in ((), ("--wording", tmp_path / "mine.toml")):  # the second start goes on with the run of the first
-        done = script(
-            f"eval_scripts/{benchmark}.py", "--dataset", small_sets / dataset, *args, "--limit", 4, *wording,
-            "--out", tmp_path / "run",
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+    command = f"eval_scripts/{benchmark}.py {how.format(small_sets)} --limit 4 --out {tmp_path / 'run'}"
+    ran(command)
+    ran(command, "--wording", tmp_path / "mine.toml")  # it goes on with the run of the first
     (tmp_path / "mine.toml").write_text('[reader]\nsystem = "Other."\n')
-    done = script(
-        f"eval_scripts/{benchmark}.py", "--dataset", small_sets / dataset, *args, "--limit", 4,
-        "--wording", tmp_path / "mine.toml", "--out", tmp_path / "run",
-    )  # fmt: skip
-    refused(done, "prompts")
+    refused(script(command, "--wording", tmp_path / "mine.toml"), "prompts")
 
 
 def test_a_book_is_asked_about_in_other_words(tmp_path):
     (tmp_path / "mine.toml").write_text('[questions]\n0 = "Where, on {t}?"\n')
     for out, wording in (("ours", ()), ("mine", ("--wording", tmp_path / "mine.toml"))):
-        done = script("builders/tulving.py", "--book", "short", "--events", 6, *wording, "--out", tmp_path / out)
-        assert done.returncode == 0, done.stderr
+        ran("builders/tulving.py", "--book", "short", "--events", 6, *wording, "--out", tmp_path / out)
     ours, mine = (list(stored_rows(str(tmp_path / out / "short"), "qa", "test")) for out in ("ours", "mine"))
     assert [row["id"] for row in ours] == [row["id"] for row in mine]
     other = [row for row, old in zip(mine, ours, strict=True) if row["question"] != old["question"]]

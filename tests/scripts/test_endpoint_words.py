@@ -1,20 +1,23 @@
-"""When every question has failed, the error names the commonest reason, with its number."""
+"""What an endpoint says: the commonest of its errors is named, and its words reach screen, table and page as text."""
+
+import shutil
 
 import pytest
 
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran, script
 
-REFUSES = Fault("status", 422, words="this model takes no such prompt")
-OTHER = Fault("status", 422, words="something else")
 WORDS = "this model takes no such prompt"
+HOSTILE = "[/INST] [red]x[/red] \x1b[2J\x1b]0;owned\x07 <script>alert(1)</script> | $\\frac$ :smile:"
+FOLDER = "o[red]x a$\\frac$ <b>"
 
 
 @pytest.fixture
-def endpoint(monkeypatch):
+def endpoint():
     """It refuses every call, the first one in other words."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with LoopbackEndpoint(script=lambda number, body: REFUSES if number else OTHER) as opened:
+    with LoopbackEndpoint(
+        script=lambda number, body: Fault("status", 422, words=WORDS if number else "something else")
+    ) as opened:
         yield opened
 
 
@@ -62,3 +65,40 @@ def test_a_model_that_writes(endpoint, tmp_path, command):
     assert done.returncode == 1, done.stderr
     said = done.stderr.partition("got no answer; most often (")[2]
     assert WORDS in said or "something else" in said, done.stderr  # a single request gets the words of the first call
+
+
+# ---- hostile words, also in the name of a folder ----
+
+
+def _refuses_some(number, body):
+    return Fault("status", 400, words=HOSTILE) if number % 3 == 0 else None
+
+
+@pytest.fixture
+def hostile():
+    with LoopbackEndpoint(lambda prompt: f"Segment A {HOSTILE}", script=_refuses_some) as opened:
+        yield opened
+
+
+def _check(done, folder):
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.replace("\n", "").replace(" ", "")
+    assert "[/INST][red]x[/red]" in shown and ":smile:" in shown
+    assert str(folder / "report.html").replace(" ", "") in shown
+    for text in (done.stdout, done.stderr, (folder / "table.md").read_text(), (folder / "report.html").read_text()):
+        assert "\x1b" not in text and "\x07" not in text
+    assert "<script" not in (folder / "table.md").read_text()
+    assert "<script>alert" not in (folder / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_runs_and_what_stands_side_by_side(short_book, sort_set, hostile, tmp_path):
+    out = tmp_path / FOLDER
+    asked = ("--memory", "none", "--model", "openai:tiny", "--base-url", hostile.url, "--limit", 12, "--out", out)
+    done = script("eval_scripts/tulving.py", "--dataset", short_book, *asked)
+    _check(done, out)
+    ran("eval_scripts/report.py", out, "--out", tmp_path / "side")
+    table, page = (tmp_path / "side/table.md").read_text(), (tmp_path / "side/report.html").read_text()
+    assert "&lt;b&gt;" in table and "<b>" not in table and "a$\\frac$" in page
+    shutil.rmtree(out)
+    _check(script("eval_scripts/booksort.py", "--dataset", sort_set, "--config", "all", *asked), out)

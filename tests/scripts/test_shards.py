@@ -1,33 +1,47 @@
-"""A run of MemFail on several machines: its parts, joined, have the scores of the whole run."""
-
-import json
+"""Runs on several machines: their parts, joined, have the scores of the whole run."""
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.scripts.in_process import refused, script
+from tests.scripts.in_process import ran, refused, script
+from tests.scripts.run_files import change, read, scores_of
 
 EVALUATE, MERGE = "eval_scripts/memfail.py", "eval_scripts/merge.py"
 
 
 @pytest.fixture(scope="module")
-def dataset(once):
-    def build(out):
-        given = ["--rows", 6, "--config", "long_hop", "coexisting_facts"]
-        done = script("builders/memfail.py", *given, "--out", out)
-        assert done.returncode == 0, done.stderr
-
-    return once("memfail-shards", build) / "memfail"
+def dataset(small_sets):
+    return small_sets / "memfail"
 
 
-def scores_in(folder):
-    return json.loads((folder / "scores.json").read_text())
-
-
-def ran(*args):
-    done = script(*args)
-    assert done.returncode == 0, done.stderr
-    return done
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "memory", "score"),
+    [
+        ("tulving.py --dataset {}/short", "rag-paragraph", "simple_recall_score"),
+        ("booksort.py --dataset {}/booksort --model oracle --both-orders", "rag", "accuracy"),
+    ],
+)
+def test_shards_merge_into_the_whole_run(small_sets, tmp_path, command, memory, score):
+    command = f"eval_scripts/{command.format(small_sets)} --memory"
+    ran(command, memory, "--out", tmp_path / "whole")
+    parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
+    for i, part in enumerate(parts, 1):
+        ran(command, memory, "--shard", f"{i}/3", "--out", part)
+    ran(MERGE, *parts, "--out", tmp_path / "merged")
+    whole, n = scores_of(tmp_path / "whole"), sum(scores_of(part)["n_questions"] for part in parts[:2])
+    assert scores_of(tmp_path / "merged") == whole
+    said = ran(MERGE, *parts[:2], "--out", tmp_path / "two")
+    two = scores_of(tmp_path / "two")
+    low, high = two["incomplete"][score]
+    assert two[score] is None and low < whole[score] < high
+    assert two["n_failed"] == whole["n_questions"] - n > 0  # a shard that is missing shows
+    if "both_orders" in two:
+        assert two["both_orders"]["n_incomplete"] == two["n_failed"] / 2
+    else:
+        assert "An incomplete score is a range" in said
+    ran(command, "none", "--shard", "2/3", "--out", tmp_path / "other")
+    refused(script(MERGE, parts[0], tmp_path / "other", "--out", tmp_path / "x"), "its memory is 'none'")
 
 
 @pytest.mark.slow
@@ -40,13 +54,13 @@ def test_rows_with_stores_of_their_own_are_split(dataset, tmp_path, more):
     for i, part in enumerate(parts, 1):
         ran(*base, "--shard", f"{i}/3", "--out", part)
     ran(MERGE, *parts, "--out", tmp_path / "merged")
-    assert scores_in(tmp_path / "merged") == scores_in(tmp_path / "whole")
+    assert scores_of(tmp_path / "merged") == scores_of(tmp_path / "whole")
     outcomes = [pq.read_table(tmp_path / run / "questions.parquet").to_pylist() for run in ("merged", "whole")]
     assert sorted(outcomes[0], key=str) == sorted(outcomes[1], key=str)
-    stores = [json.loads((tmp_path / run / "memories.json").read_text()) for run in ("merged", "whole")]
+    stores = [read(tmp_path / run, "memories.json") for run in ("merged", "whole")]
     assert stores[0] == stores[1]
-    sizes = [scores_in(part)["n_questions"] for part in parts]
-    assert sum(sizes) == scores_in(tmp_path / "whole")["n_questions"] and max(sizes) < sum(sizes)
+    sizes = [scores_of(part)["n_questions"] for part in parts]
+    assert sum(sizes) == scores_of(tmp_path / "whole")["n_questions"] and max(sizes) < sum(sizes)
     ran("eval_scripts/verify.py", parts[0])
     ran("eval_scripts/verify.py", tmp_path / "merged")
 
@@ -55,7 +69,7 @@ def test_a_missing_part_shows(dataset, tmp_path):
     base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "--isolate", "--system", "full-context"]
     ran(*base, "--shard", "1/2", "--out", tmp_path / "part1")
     ran(MERGE, tmp_path / "part1", "--out", tmp_path / "merged")
-    part, merged = scores_in(tmp_path / "part1"), scores_in(tmp_path / "merged")
+    part, merged = scores_of(tmp_path / "part1"), scores_of(tmp_path / "merged")
     assert merged["n_failed"] == merged["n_questions"] - part["n_questions"] > 0
 
 
@@ -68,33 +82,15 @@ def test_configs_with_one_store_are_split_whole(dataset, tmp_path):
     assert [path.parent.name for path in tmp_path.glob("part1/*/run.json")] == ["long_hop"]
     ran(MERGE, tmp_path / "part1", tmp_path / "part2", "--out", tmp_path / "merged")
     for config in ("long_hop", "coexisting_facts"):
-        assert scores_in(tmp_path / "merged" / config) == scores_in(tmp_path / "whole" / config)
-
-
-def test_one_common_store_is_not_split(dataset, tmp_path):
-    base = [
-        EVALUATE,
-        "--dataset",
-        dataset,
-        "--config",
-        "long_hop",
-        "--system",
-        "verbatim-bm25",
-        "--out",
-        tmp_path / "r",
-    ]
-    refused(script(*base, "--shard", "1/2"), "all rows of a config have one common store")
-    refused(script(*base, "--shard", "3/2"), "expected i/n with 1 ≤ i ≤ n")
-    refused(script(*base, "--isolate", "--shard", "0/2"), "expected i/n with 1 ≤ i ≤ n")
+        assert scores_of(tmp_path / "merged" / config) == scores_of(tmp_path / "whole" / config)
 
 
 def test_shards_of_different_judges_are_refused(dataset, tmp_path):
     base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "--isolate", "--system", "full-context"]
     for i in (1, 2):
         ran(*base, "--shard", f"{i}/2", "--out", tmp_path / f"part{i}")
-    run = json.loads((tmp_path / "part2/run.json").read_text())
-    run["judge"]["name"] = "openai:other"
-    (tmp_path / "part2/run.json").write_text(json.dumps(run))
+    other = read(tmp_path, "part2/run.json")["judge"] | {"name": "openai:other"}
+    change(tmp_path / "part2/run.json", judge=other)
     done = script(MERGE, tmp_path / "part1", tmp_path / "part2", "--out", tmp_path / "merged")
     refused(done, "the shards have different judges: lexical")
     refused(script(MERGE, tmp_path / "part1", "--out", tmp_path / "part1"), "one of the shards")

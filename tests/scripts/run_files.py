@@ -1,0 +1,82 @@
+"""What the files of a run say, and a script that is killed while it writes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.scripts.in_process import ROOT
+
+PAIRS = "--template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5"
+BUILT = {
+    "short": "builders/tulving.py --book short --events 6",
+    "booksort": f"builders/booksort.py {PAIRS}",
+    "memfail": "builders/memfail.py --config long_hop coexisting_facts --rows 10",
+}
+"""The commands of the small sets."""
+COMMANDS = {
+    "tulving": "eval_scripts/tulving.py --dataset {}/short --memory rag-chapter --limit 40",
+    "tulving-none": "eval_scripts/tulving.py --dataset {}/short --memory none --limit 40",
+    "booksort": "eval_scripts/booksort.py --dataset {}/booksort --memory in-context --model oracle",
+    "memfail": "eval_scripts/memfail.py --dataset {}/memfail --config long_hop --system verbatim-bm25",
+    "memfail-none": "eval_scripts/memfail.py --dataset {}/memfail --config long_hop --system none",
+}
+"""The commands of the small runs, in each of which the folder of the small sets is to be filled in."""
+
+
+def read(folder: Path, name: str) -> Any:
+    """The content of a JSON file in a folder."""
+    return json.loads((folder / name).read_text("utf-8"))
+
+
+def scores_of(run: Path) -> Any:
+    """What a run scored."""
+    return read(run, "scores.json")
+
+
+def change(file: Path, **values: Any) -> None:
+    """Set fields of a JSON file."""
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | values), "utf-8")
+
+
+def drop(file: Path, name: str) -> None:
+    """Take a field out of a JSON file."""
+    content = json.loads(file.read_text("utf-8"))
+    del content[name]
+    file.write_text(json.dumps(content), "utf-8")
+
+
+def lines_of(path: Path) -> list[Any]:
+    """The whole lines of a journal, which may be written to just now or not be there yet."""
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]] if path.exists() else []
+
+
+def write_lines(path: Path, records: list[Any]) -> None:
+    """Write a journal of these records."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+
+
+def files_in(run: Path) -> dict[str, bytes]:
+    """The content of the files of a folder, without those in folders below it."""
+    return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+
+
+def killed(command: list[object], reached: Callable[[], object], **env: str) -> None:
+    """Start one of our scripts in a process of its own, and end it by kill -9 as soon as it has reached something."""
+    process = subprocess.Popen(
+        [sys.executable, *map(str, command)],
+        cwd=ROOT,
+        env=os.environ | {"OPENAI_API_KEY": "k"} | env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while process.poll() is None and not reached():
+        time.sleep(0.002)
+    process.kill()
+    process.wait()

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 ATTACKS = {
     "two servers behind one judge's name": ["tests/scripts/test_judge_identity.py"],
-    "naming everything": ["tests/tulving/reader/test_lexical.py", "tests/paper/test_leaderboards.py"],
+    "naming everything": ["tests/tulving/reader/test_lexical.py", "tests/tulving/test_leaderboards.py"],
     "refusals and replies that say nothing": ["tests/judges/test_replies.py", "tests/models/test_lost_answers.py"],
     "other chapters under one fingerprint": ["tests/scripts/test_dataset_fingerprint.py"],
     "edited files of a run": ["tests/scripts/test_edited_runs.py", "tests/scripts/test_verify.py"],

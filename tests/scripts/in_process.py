@@ -43,8 +43,8 @@ def called(main: Callable[[Sequence[str]], object], name: str, *args: object) ->
     """Call what takes the words of a command line and leaves the process."""
     argv = list(map(str, args))
     out, err = io.StringIO(), io.StringIO()
-    log = logging.getLogger("epbench")
-    handlers, level, status = log.handlers[:], log.level, 0
+    log, models = logging.getLogger("epbench"), logging.getLogger("epbench.models")  # a training silences the models
+    handlers, levels, status = log.handlers[:], (log.level, models.level), 0
     width = {"COLUMNS": os.environ.get("COLUMNS", "100")}
     with (
         redirect_stdout(out),
@@ -58,7 +58,8 @@ def called(main: Callable[[Sequence[str]], object], name: str, *args: object) ->
             status = end.code if isinstance(end.code, int) else 1
         finally:
             log.handlers[:] = handlers
-            log.setLevel(level)  # not `log.level = …`: loggers below remember what was enabled
+            for one, level in zip((log, models), levels, strict=True):
+                one.setLevel(level)  # not `one.level = …`: loggers below remember what was enabled
     return subprocess.CompletedProcess([name, *argv], status, out.getvalue(), err.getvalue())
 
 

@@ -240,12 +240,14 @@ class _Features:
         """Give a feature to another location, too, if no other one has it yet, and say that a third one lacks it."""
         others = [name for name in self._book.universe.spaces if name != space]
         others = [name for name in others if feature not in self._told[name] and feature not in self._denied[name]]
-        *tried, last = self._draws.sample(others, PAIRS_TRIED)
+        if not (tried := self._draws.sample(others, PAIRS_TRIED)):
+            return
+        lacking = tried.pop()
         if not any(feature in told for name, told in self._told.items() if name != space):
             for other in [name for name in tried if not self._confuses(name, {feature})][:1]:
                 self._place(other, feature)
-        self._denied[last].add(feature)
-        self._book.deny("not_feature", {"feature": feature}, "space", last, space, self._draws)
+        self._denied[lacking].add(feature)
+        self._book.deny("not_feature", {"feature": feature}, "space", lacking, space, self._draws)
 
 
 MOST_DAYS = 90

@@ -22,11 +22,11 @@ from tests.tulving.levels.books import UNIVERSES
 
 WORDS = {"heroes", "kin", "trades", "offices", "groups", "lanes", "roads", "traits", "creatures", "features", "spans",
          "owned", "made_of", "marked", "witnesses"}  # fmt: skip
-GROUP = "the cobblers of Anvil Corner"
+GROUP = "the Anvil Corner cobblers"
 FILLED = {
     "when": "on May 07, 2024", "where": "in Sluice Room North", "name": "Gautam Yavuz", "event": "the Poetry Slam",
     "phrase": "the evening of spoken verse", "meaning": "Poetry Slam", "content": "Poetry Slam", "entity": "Gautam Yavuz", "hero": "the Heron",
-    "title": "the treasurer of Quarry Yard", "group": GROUP, "space": "Essex Market", "span": "the strike of the cobblers of Anvil Corner",
+    "title": "the treasurer of Quarry Yard", "group": GROUP, "space": "Essex Market", "span": "the Anvil Corner strike",
     "n": "eleven", "nth": "second", "weekday": "Monday", "month": "March", "anchor": "the Poetry Slam at Essex Market", "side": "after",
     "witness": "Tobit", "words": "at Essex Market", "trusted": "Tobit", "doubted": "Zeno", "date": "May 07, 2024",
     "object": "the brass key with a dent",
@@ -82,6 +82,16 @@ def test_contrasts_are_read_back_with_what_is_so(tone, part):
         read_back(pattern, {**FILLED, "instead": INSTEAD[part]})
     first = sum(pattern.text.index(f"{{{CONTRASTS[part]}}}") < pattern.text.index("{instead}") for pattern in bank)
     assert 0.35 < first / len(bank) < 0.65
+
+
+@pytest.mark.parametrize("tone", ["gathering", "emergency"])
+def test_a_person_who_is_named_by_a_meeting_is_told_from_the_words_around(tone):
+    met = {
+        "name": f"the person who had been introduced to {GROUP}",
+        "other": "the friend made by the Otter Yard bakers",
+    }
+    for pattern in sentences_in(f"contrasts_{tone}")["name"]:
+        read_back(Sentence(pattern.text.replace("{instead}", "{other}")), met)
 
 
 @pytest.mark.slow

@@ -126,7 +126,7 @@ MOST_LINKS = 3
 MOST_USES = 0.02
 """The largest share of chapters that refer to the same one for one fact; at least two may."""
 BY_ANOTHER = 0.8
-"""How often, at level 5, words that another chapter explains are explained by such words again."""
+"""How often words that another chapter explains are explained by such words again: for kinds of event, and at level 5 more."""
 TRIES = 8
 """How many wordings are tried for one that the book does not have too often."""
 

@@ -3,7 +3,8 @@
 Level 2 tells a scene, and level 3 adds what distracts from it. Posters and first reports, rumours and invitations give a date, a
 location, a person or a kind of event that turned out otherwise; which is which takes the sentence, not the position of the names.
 What stands for a kind of event (`the evening of spoken verse`) is explained in another chapter, and each chapter mentions other
-dates, people, locations and kinds of event in passing. Levels 4 (`implicit`) and 5 (`entangled`) are added between these steps.
+dates, people, locations and kinds of event in passing. Levels 4 (`people`, `places`, `days`) and 5 (`entangled`) are added between
+these steps.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from epbench.draws import RandomStream
 from epbench.tulving.events.dates import FORMATS
 from epbench.tulving.events.universe import Event, Layout, Universe
 from epbench.tulving.levels.banks import CONTRASTS, asides_name, references_bank, sentences_in
+from epbench.tulving.levels.days import add_days
 from epbench.tulving.levels.entangled import (
     Vain,
     add_corrections,
@@ -26,7 +28,8 @@ from epbench.tulving.levels.entangled import (
     add_witnesses,
     choose_withdrawals,
 )
-from epbench.tulving.levels.implicit import add_days, add_people, add_places, finish_offices
+from epbench.tulving.levels.people import add_acquaintances, add_people, finish_offices
+from epbench.tulving.levels.places import Meetings, add_places
 from epbench.tulving.levels.plan import (
     BY_ANOTHER,
     LEVELS,
@@ -66,7 +69,7 @@ def draw_plans(
         plans.append(_plan(book, level, number, phrases[event.content], streams[number]))
     corrected_in_vain = _add_references(book, level) if level >= 4 else []
     if level >= 3:
-        add_glosses(book, level, phrases)
+        add_glosses(book, phrases)
         add_withdrawals(book, corrected_in_vain)
         add_contrasts(book, TONES[universe.kind])
         for number, draws in enumerate(streams):
@@ -76,7 +79,8 @@ def draw_plans(
 
 def _add_references(book: Book, level: int) -> list[Vain]:
     """Add what other chapters tell, where each step builds on those before; return what `add_withdrawals` corrects in vain."""
-    holdings = add_people(book, level)
+    holdings, acquainted = add_people(book, level)
+    meetings = Meetings(book)
     corrected_in_vain = []
     if level >= 5:
         pairs = add_witnesses(book)
@@ -84,9 +88,10 @@ def _add_references(book: Book, level: int) -> list[Vain]:
         add_retellings(book, pairs)
         add_corrections(book)
         corrected_in_vain = choose_withdrawals(book)
-    add_places(book, level)
+    add_places(book, level, meetings)
     add_days(book, level)
     finish_offices(book, holdings)
+    add_acquaintances(book, meetings, acquainted)
     if level >= 5:
         add_outcomes(book)
     return corrected_in_vain
@@ -143,7 +148,7 @@ CONTRASTED = 0.95
 """How often a fact is told beside a value that is not so."""
 
 
-def add_glosses(book: Book, level: int, phrases: Mapping[str, Sequence[str]]) -> None:
+def add_glosses(book: Book, phrases: Mapping[str, Sequence[str]]) -> None:
     """Explain in another chapter what each kind of event is called where it is not named, and in one what it is not."""
     draws = RandomStream("glosses", book.seed)
     called: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -162,7 +167,7 @@ def add_glosses(book: Book, level: int, phrases: Mapping[str, Sequence[str]]) ->
 
     for (words, content), numbers in called.items():
         others = [other for other in phrases[content] if other != words and len(told.get(other, ())) < MOST_LINKS]
-        if words not in told and level >= 5 and others and draws.unit() < BY_ANOTHER:
+        if words not in told and others and draws.unit() < BY_ANOTHER:
             other = draws.pick(others)
             told[other] = told.get(other) or [explain(other, content, content)]
             told[words] = [explain(words, content, other.removeprefix("the ")), *told[other]]

@@ -38,11 +38,11 @@ def role() -> str:
 def _slots() -> Mapping[str, str]:
     """What may stand in each slot."""
     roles = role()
-    spans = "|".join(references_bank()["spans"])
+    groups, spans = ("|".join(references_bank()[kind]) for kind in ("groups", "spans"))
     features = "|".join(sorted(references_bank()["features"], key=len, reverse=True))
     heroes = "|".join(references_bank()["heroes"])
     person = rf"(?:[Tt]he (?:{roles}|{heroes})|(?:[Tt]he )?{_NAME})"
-    group = rf"[Tt]he [a-z -]+ of {_NAME} {_NAME}"
+    group = rf"[Tt]he {_NAME} {_NAME} (?:{groups})"
     title = rf"[Tt]he (?:{_NAME}|{roles} of {_NAME}) {_NAME}"
     return {
         "hero": person,
@@ -53,9 +53,9 @@ def _slots() -> Mapping[str, str]:
         "entity": rf"(?:{title}|{_NAME} {_NAME})",
         "title": title,
         "group": group,
-        "span": rf"[Tt]he (?:{spans}) of the [a-z -]+ of {_NAME} {_NAME}",
+        "span": rf"[Tt]he {_NAME} {_NAME} (?:{spans})",
         "date": r"[\w,-]+(?: [\w,-]+){0,6}?",
-        "space": r"(?:[A-Z0-9][\w.,’' -]*?|[Tt]he (?:very )?(?:place|spot) (?:where|to which) .+?)",
+        "space": r"(?:[A-Z0-9][\w.,’' -]*?|[Tt]he (?:very )?(?:place|spot|site|scene) .+?)",
         "content": r"[A-Z0-9][\w’' -]*?",
         "phrase": r"[Tt]he [\w’', -]+?",
         "meaning": r"\w[\w’', -]*?",
@@ -72,6 +72,8 @@ def _slots() -> Mapping[str, str]:
         "trusted": _NAME,
         "doubted": _NAME,
         **dict.fromkeys((*CONTRASTS.values(), "instead"), ".+?"),
+        # `the person who had met the Marrow Lane florists`, in full, for the words around it may also be `had` or `by`
+        **dict.fromkeys(("name", "other"), rf"(?:[Tt]he [a-z ]+ {group}|.+?)"),
     }
 
 
@@ -175,7 +177,7 @@ def _expression(pattern: Pattern, named: Counter[str]) -> str:
     return "".join(parts)
 
 
-DENIALS = ("not_title", "not_gloss", "not_meeting", "not_span", "not_feature")
+DENIALS = ("not_title", "not_gloss", "not_meeting", "not_acquainted", "not_span", "not_feature")
 """The parts of the bank whose sentences say what is not so, and nothing else."""
 OF_THEIR_OWN = (
     "title", "office", "feature", "meeting", "span", "lost", "found", "barred", "rule", "counterclaim", "retelling", "correction",
@@ -184,7 +186,7 @@ OF_THEIR_OWN = (
 """The parts of the bank whose sentences say one thing and nothing else."""
 
 
-PHRASES = ("claim", "where", "described", "ended", "month", "days", "weeks", "weekday", "same", "day")
+PHRASES = ("claim", "where", "described", "acquainted", "ended", "month", "days", "weeks", "weekday", "same", "day")
 """The parts of the bank whose phrases tell a fact."""
 
 
@@ -203,7 +205,13 @@ def _frames_of(asides: str, tone: str) -> Frames[tuple[str, str]]:
     sentences = [
         *(("aside", Frame(sentence)) for bank in sentences_in(asides).values() for sentence in bank),
         *((part, frame) for part in OF_THEIR_OWN for frame in _of_part(part)),
-        *((slot, Frame(sentence)) for part, slot in CONTRASTS.items() for sentence in contrasts[part]),
+        *(
+            (slot, Frame(sentence))
+            for part, slot in CONTRASTS.items()
+            if part != "name"
+            for sentence in contrasts[part]
+        ),
+        *(("name", Frame(Sentence(sentence.text.replace("{instead}", "{other}")))) for sentence in contrasts["name"]),
     ]
     phrases = [(part, frame) for part in PHRASES for frame in _of_part(part)]
     return Frames(

@@ -211,6 +211,9 @@ class Statements:
         if described := _first_within(frames["described"], rest):
             rest = rest.replace(described[0], "—")
             yield Statement(place, "location", Described(said(described, "first"), said(described, "second")))
+        if acquainted := _first_within(frames["acquainted"], rest):
+            rest = rest.replace(acquainted[0], "—")
+            yield Statement(place, "entity", Anchor(group=_lowered(said(acquainted, "group"))))
         yield from self._explicit(place, rest)
 
     def _last_space(self, text: str) -> str | None:

@@ -3,8 +3,8 @@
 Level 2 tells a scene, and level 3 adds what distracts from it. Posters and first reports, rumours and invitations give a date, a
 location, a person or a kind of event that turned out otherwise; which is which takes the sentence, not the position of the names.
 What stands for a kind of event (`the evening of spoken verse`) is explained in another chapter, and each chapter mentions other
-dates, people, locations and kinds of event in passing. Levels 4 (`people`, `places`, `days`) and 5 (`entangled`) are added between
-these steps.
+dates, people, locations and kinds of event in passing. Levels 4 (`people`, `places`, `days`) and 5 (`entangled`) are added
+between these steps.
 """
 
 from __future__ import annotations

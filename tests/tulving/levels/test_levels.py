@@ -150,7 +150,8 @@ def test_what_is_so_stands_before_or_behind_what_is_not(level, name):
         for fixed in plan.fixed:
             for (_, slot), frame in frames.fitting(fixed.text):
                 if slot in n and (match := frame.regex.fullmatch(fixed.text)):
-                    first[slot] += place_of(match, slot) < place_of(match, "instead")
+                    other = "other" if slot == "name" else "instead"
+                    first[slot] += place_of(match, slot) < place_of(match, other)
                     n[slot] += 1
                     break
         assert plan.contrasted <= {"location", "date", "entity", "content"}

@@ -107,6 +107,13 @@ def test_what_a_kind_of_event_is_called_does_not_hide_where_it_ends(universe):
             )
             match = frame.regex.fullmatch(written)
             assert match and said(match, "event").lower() == words.lower(), written
+    for pattern in patterns_of("gloss"):
+        frame = Frame(pattern)
+        for at, words in enumerate(phrases):
+            filled = {"phrase": words, "meaning": phrases[at - 1].removeprefix("the ")}
+            written = pattern.write(RandomStream(at), filled.__getitem__)
+            match = frame.regex.fullmatch(written)
+            assert match and said(match, "phrase").lower() == words.lower(), written
 
 
 def test_every_number_in_letters_is_read_whole():

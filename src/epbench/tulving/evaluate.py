@@ -212,7 +212,6 @@ def run(
             _ask(prepared, folder, progress, warn)
         else:
             record_own_answers(folder, prepared.own, [row["id"] for row in prepared.rows], label)
-        note_asked(folder, **part)
         # 2. Which true items each answer contains; 3. the scores, from the journals alone.
         part |= {"repeats": evaluation.reading.repeats if evaluation.reading else 1, "progress": progress}
         chapters = prepared.data.book.chapters

@@ -13,7 +13,6 @@ from epbench.tulving.chapters.loop import (
     MOST_ATTEMPTS,
     fact_positions,
     first_tasks,
-    position_quantiles,
     write_chapters,
     writing_files,
 )
@@ -397,8 +396,6 @@ def test_positions_are_middles_of_first_matches():
     for by_fact in positions.values():
         assert all(0 < place < 1 for places in by_fact.values() for place in places)
     assert positions["book"]["date"] == sorted(positions["book"]["date"])
-    quantiles = position_quantiles(positions)["chapter"]["content"]
-    assert list(quantiles.values()) == sorted(quantiles.values())
 
 
 @pytest.mark.slow
@@ -412,4 +409,6 @@ def test_the_templates_tell_of_their_writing_too(drawn_pictures):
     ]
     assert (told["writer"], told["seed"], told["dropped"]) == ("template", 0, [])
     assert all(sum(counts.values()) == 20 for counts in told["chapters"].values())
+    quantiles = list(told["position_quantiles"]["chapter"]["content"].values())
+    assert quantiles == sorted(quantiles) and len(quantiles) == 5
     assert files["positions.svg"].startswith("<?xml") and files == writing_files(data.writing, data.chapters, 0)

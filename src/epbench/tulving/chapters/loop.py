@@ -208,6 +208,8 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
     iterations (Table 7), whether they ended early, the dropped events with the checks that their last candidates failed,
     counts of chapters by n_paragraphs, style and side_characters (Table 8), and the positions of the facts (Figure 5).
     """
+    import numpy as np
+
     positions = fact_positions(chapters)
     content = {
         "writer": writing.writer,
@@ -224,7 +226,13 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
             "style": _counts(chapter.style for chapter in chapters),
             "side_characters": _counts(len(chapter.secondary) for chapter in chapters),
         },
-        "position_quantiles": position_quantiles(positions),
+        "position_quantiles": {
+            span: {
+                fact: {str(q): round(float(np.quantile(places, q)), 4) for q in QUANTILES}
+                for fact, places in by_fact.items()
+            }
+            for span, by_fact in positions.items()
+        },
         "positions": {
             span: {fact: [round(place, 4) for place in places] for fact, places in by_fact.items()}
             for span, by_fact in positions.items()
@@ -276,19 +284,6 @@ def fact_positions(chapters: Sequence[Chapter]) -> Positions:
 
 def _middle(words: str, text: str) -> float:
     return text.index(words) + len(words) / 2
-
-
-def position_quantiles(positions: Positions) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the quantiles of the positions by span, fact and the names `0.1` to `0.9`."""
-    import numpy as np
-
-    return {
-        span: {
-            fact: {str(q): round(float(np.quantile(places, q)), 4) for q in QUANTILES}
-            for fact, places in by_fact.items()
-        }
-        for span, by_fact in positions.items()
-    }
 
 
 def positions_figure(positions: Positions) -> str:

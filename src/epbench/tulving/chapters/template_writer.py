@@ -77,14 +77,8 @@ class TemplateWriter(RuleWriter):
         """Return the text of one candidate."""
         event, layout = task.event, task.layout
         draws = RandomStream("template writer", self._seed, task.number, task.attempt)
-        known = {
-            "date": event.day,
-            "place": event.space,
-            "entity": event.entity,
-            "hero": event.first_name,
-            "deed": event.detail_in_sentence,
-            "event": event.content,
-        }
+        known = {"date": event.day, "place": event.space, "entity": event.entity, "hero": event.first_name}
+        known |= {"deed": event.detail_in_sentence, "event": event.content}
         sentences = _Sentences(_bank(layout.style), self._facts, known, draws)
         paragraphs = [
             [sentences.fact(kind) for kind in _facts_of(paragraph, layout, draws)]

@@ -197,17 +197,12 @@ def draw_events(universe: Universe, n: int, *, seed: int = 0, distribution: Dist
             f"ask for fewer events or for a larger universe"
         )
     stream = UnitStream("events", universe.name, size, seed, distribution, None)
-    accepted = _accept(stream, _cumulative(size, distribution), size, n)
-    return [
-        Event(
-            universe.times[t],
-            universe.spaces[s],
-            universe.entities[e],
-            universe.contents[c],
-            (choices := universe.details[universe.contents[c]])[int(unit * len(choices))],
-        )
-        for t, e, s, c, unit in accepted
-    ]
+    events = []
+    for t, e, s, c, unit in _accept(stream, _cumulative(size, distribution), size, n):
+        content, details = universe.contents[c], universe.details[universe.contents[c]]
+        about = universe.times[t], universe.spaces[s], universe.entities[e], content
+        events.append(Event(*about, details[int(unit * len(details))]))
+    return events
 
 
 def _accept(

@@ -137,14 +137,8 @@ def bin_of(n_chapters: int) -> Bin:
     return BINS[n_chapters] if n_chapters <= 2 else "3-5" if n_chapters <= 5 else "6+"
 
 
-def question_id(template: int, values: Mapping[str, str]) -> str:
-    """Return an id that depends only on template and cue, so that answers can be compared between books."""
-    label, hashed = _id_parts(template)
-    return label + hashlib.sha1(hashed + _hashed([values.get(letter, "") for letter in CUE_LETTERS])).hexdigest()[:12]
-
-
 def _id_parts(template: int) -> tuple[str, bytes]:
-    """What the ids of a template begin with, and what is hashed before the values of the cue."""
+    """What the ids of a template begin with, and what is hashed before the values of the cue, on which alone they depend."""
     return f"t{template:02d}-", f"{template}\x1f".encode()
 
 
@@ -221,23 +215,11 @@ def question_of(
     template: Template, given: Mapping[str, str], text: str, answer: list[str], chapters: list[int], origin: Origin
 ) -> Question:
     """Build a question of a template from the elements of its cue by letter; the answer is in the order of `Question.answer`."""
-    return Question(
-        question_id(template.id, given),
-        template.id,
-        template.cue,
-        given.get("t"),
-        given.get("s"),
-        given.get("e"),
-        given.get("c"),
-        template.trace,
-        template.get,
-        text,
-        answer,
-        chapters,
-        len(chapters),
-        bin_of(len(chapters)),
-        origin,
-    )
+    label, hashed = _id_parts(template.id)
+    id_ = label + hashlib.sha1(hashed + _hashed([given.get(letter, "") for letter in CUE_LETTERS])).hexdigest()[:12]
+    time, space, entity, content = map(given.get, CUE_LETTERS)
+    about = template.trace, template.get, text, answer, chapters, len(chapters), bin_of(len(chapters)), origin
+    return Question(id_, template.id, template.cue, time, space, entity, content, *about)
 
 
 class _Asked:
@@ -335,5 +317,5 @@ def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: 
 
 def completed_cue(question: Question) -> str:
     """Return the cue as the published tables write it: `(*, {High Line}, {Zoe Brown}, *)`."""
-    values = dict(zip(CUE_LETTERS, (question.time, question.space, question.entity, question.content), strict=True))
-    return "(" + ", ".join("*" if value is None else f"{{{value}}}" for value in values.values()) + ")"
+    values = (question.time, question.space, question.entity, question.content)
+    return "(" + ", ".join("*" if value is None else f"{{{value}}}" for value in values) + ")"

@@ -45,16 +45,8 @@ MAX_NAME_BYTES = 255
 """Of a file or folder, as on Linux, macOS and Windows; folders of results take their names from the archive."""
 
 _DAMAGED = (  # what zipfile and its decompressors raise; RuntimeError comes for encrypted and unsupported entries
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    OverflowError,
-    MemoryError,
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, OSError, RuntimeError, ValueError, OverflowError, MemoryError),
 )
 _UNUSABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -297,15 +289,8 @@ def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBoo
         ),
         f"{root}/books/{folder}",  # it is missing, which the error of whoever reads it says
     )
-    return ReleasedBook(
-        root=root,
-        folder=folder,
-        base=base,
-        universe=experiment["universe"],
-        generator=book["generator"],
-        n_chapters=int(book["chapters"]),
-        order="chronological" if ordered else "narrative",
-    )
+    about = experiment["universe"], book["generator"], int(book["chapters"])
+    return ReleasedBook(root, folder, base, *about, order="chronological" if ordered else "narrative")
 
 
 _RUN = re.compile(

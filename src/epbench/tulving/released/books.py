@@ -71,16 +71,8 @@ def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
         here = f"{where}, chapter {number}"
         event = _event_of(row, number, events[: len(layouts)], here)
         layout = layouts[row["raw_generated_paragraph_idx"]]
-        chapters.append(
-            Chapter(
-                number=number,
-                event=Event(_day(row["date"], here), *event[1:5]),
-                style=layout.style,
-                n_paragraphs=layout.nb_paragraphs,
-                text=body,
-                secondary=tuple(row["post_entities"]),
-            )
-        )
+        told, secondary = Event(_day(row["date"], here), *event[1:5]), tuple(row["post_entities"])
+        chapters.append(Chapter(number, told, layout.style, layout.nb_paragraphs, body, secondary))
     return chapters
 
 

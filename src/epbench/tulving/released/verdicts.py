@@ -82,15 +82,9 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
         indexes = second.groundtruth_indexes, second.predicted_indexes
         names = list(score_of)  # -1, or a number without a name, stands for an item that is not a true one
         order = [item_of[names[index]] for index in indexes[1] if 0 <= index < len(names)]
-    reason = evaluated.get("explanation", "")
-    return PublishedVerdict(
-        items=items,
-        scores=[score_of[name_of[item]] for item in question.answer],
-        order=order,
-        reason=reason if isinstance(reason, str) else shown(reason),
-        indexes=indexes,
-        n_by_position=n_by_position,
-    )
+    scores, reason = [score_of[name_of[item]] for item in question.answer], evaluated.get("explanation", "")
+    reason = reason if isinstance(reason, str) else shown(reason)
+    return PublishedVerdict(items, scores, order, reason, indexes, n_by_position)
 
 
 def _items(items: Any, where: str) -> list[str]:

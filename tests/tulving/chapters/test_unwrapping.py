@@ -54,10 +54,9 @@ BACKS = [
 def test_a_wrapping_comes_off(front, back):
     if back.startswith("```\n") and "```" not in front:
         return  # what follows a fence is outside the chapter only where the chapter stands in a fence
-    assert unwrapped(f"{front}\n{CHAPTER}\n{back}").strip() == CHAPTER
-    assert unwrapped(f"\n{front}\n\n{CHAPTER}\n\n{back}\n").strip() == CHAPTER
-    one_break = CHAPTER.replace("\n\n", "\n")
-    assert unwrapped(f"{front}\n{one_break}\n{back}").strip() == one_break
+    for chapter in (CHAPTER, CHAPTER.replace("\n\n", "\n")):
+        assert unwrapped(f"{front}\n{chapter}\n{back}").strip() == chapter
+        assert unwrapped(f"\n{front}\n\n{chapter}\n\n{back}\n").strip() == chapter
 
 
 @pytest.mark.parametrize("text", [CHAPTER, f"\n\n {CHAPTER}\n \n", "", "no numbers\n# at all", "```\nnothing\n```"])

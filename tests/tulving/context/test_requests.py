@@ -61,6 +61,8 @@ def test_the_best_chunks_come_first_or_in_the_order_of_the_book():
 def test_top_k_is_as_published():
     found = [Reading(memory=memory).identity(made(ASKED))["top_k"] for memory in MEMORIES]
     assert found == [None, 8, 2, None] and Reading(memory="none").identity(made([]))["top_k"] is None
+    with pytest.raises(BadInput, match=f"unknown memory 'human'; expected one of: {', '.join(MEMORIES)}$"):
+        context("human")
 
 
 @pytest.fixture(scope="module")

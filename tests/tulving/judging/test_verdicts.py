@@ -1,6 +1,5 @@
 """Judging the answers of a run: what is journaled and when, what is judged, and who may judge."""
 
-import json
 import tracemalloc
 from typing import get_args
 
@@ -21,6 +20,7 @@ from epbench.tulving.judging.verdicts import (
 )
 from epbench.tulving.questions.templates import Trace
 from tests.refusals import refusal
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.question_rows import row
 
 DATES = ("May 07, 2024", "June 01, 2024", "May 21, 2025")
@@ -62,7 +62,7 @@ class Counting:
 def answers(folder, *given):
     folder.mkdir(exist_ok=True)
     records = [{"key": str(i), "id": id_, "repeat": n, **more} for i, (id_, n, more) in enumerate(given)]
-    (folder / "answers.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    write_lines(folder / "answers.jsonl", records)
 
 
 def said(id_, answer, repeat=0):
@@ -80,7 +80,7 @@ def test_equal_answers_are_judged_once_and_come_back_in_the_order_of_the_rows(tm
     assert sorted(judge.asked) == ["x", "x", "y"]  # a and b ask the same, c does not, z is no row of this run
     assert [(v.id, v.items) for v in found] == [("a", ["x"]), ("a", ["y"]), ("b", ["x"]), ("c", ["x"])]
     assert judge_answers(tmp_path, ROWS, judge, no_progress) == found and len(judge.asked) == 3
-    records = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
+    records = lines_of(tmp_path / "judgements.jsonl")
     assert all((r["judge"], r["prompt_hash"], r["raw"]) == ("counting", "1", ["raw"]) for r in records)
 
 
@@ -90,11 +90,11 @@ def test_a_journaled_score_outside_0_to_1_is_refused_unless_it_was_published(tmp
     judge_answers(tmp_path, ROWS[:1], Counting(), no_progress)
     (record,) = read_journal(tmp_path / JUDGEMENTS).values()
     edited = record | {"scores": [score] * len(record["scores"])}
-    (tmp_path / JUDGEMENTS).write_text(json.dumps(edited) + "\n")
+    write_lines(tmp_path / JUDGEMENTS, [edited])
     refused = refusal(judgement_records, tmp_path, ROWS[:1], Counting())
     assert "judgements.jsonl, record " in refused and f"expected numbers from 0 to 1, found {score}; delete" in refused
     (answer,) = read_journal(tmp_path / "answers.jsonl")
-    (tmp_path / JUDGEMENTS).write_text(json.dumps(edited | {"key": answer}) + "\n")
+    write_lines(tmp_path / JUDGEMENTS, [edited | {"key": answer}])
     ((_, _, published),) = judgement_records(tmp_path, ROWS[:1], PastJudge("claude", PUBLISHED))
     assert set(published["scores"]) <= {0.0, 1.0}
 

@@ -1,11 +1,9 @@
 from collections import Counter
 from typing import get_args
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench import BadInput
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.dataset.schema import answer_text
 from epbench.tulving.questions.generate import (
@@ -119,8 +117,6 @@ def test_the_published_rule_makes_one_fake_event_of_each_chapter():
     assert {origin for origin, _ in fake_events([*rows, rows[0]], unused, rule="published")} == {"inner"}
     alone = fake_events(rows, {letter: [] for letter in "tsec"}, rule="published")
     assert all(event in rows for origin, event in alone if origin == "outer")
-    with pytest.raises(BadInput, match="empty: expected paper or published, found 'none'"):
-        fake_events(rows, unused, rule="none")
 
 
 def test_the_published_rule_gives_about_as_many_empty_questions_as_were_published():
@@ -146,8 +142,6 @@ def test_selection_is_uniform_by_seed_and_alphabetical_on_demand():
     assert len(counts) == len(pool) and all(abs(n - mean) < 6 * mean**0.5 for n in counts.values())
     first = select(pool, rule="alphabetical")
     assert sorted(map(completed_cue, first)) == sorted(map(completed_cue, pool))[:5]
-    with pytest.raises(BadInput, match="expected uniform or alphabetical"):
-        select(pool, rule="random")
 
 
 def test_ids_depend_on_template_and_cue_alone():

@@ -23,6 +23,7 @@ from epbench.tulving.released.books import published_chapters, published_events,
 from epbench.tulving.released.runs import score_published_runs
 from tests.published_data import ARCHIVES, BOOKS
 from tests.refusals import refusal
+from tests.scripts.run_files import lines_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -132,7 +133,7 @@ def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path)
             if theirs not in ("f1_by_bin", "n_chronological"):
                 assert scores[names.get(theirs, theirs)] == pytest.approx(value, abs=1e-9)
         assert scores["f1_by_bin"] == pytest.approx(run["unrounded"]["f1_by_bin"], abs=1e-9)
-        lines = [json.loads(line) for line in (found[name] / "judgements.jsonl").read_text().splitlines()]
+        lines = lines_of(found[name] / "judgements.jsonl")
         result = formulas("episodic_f1").episodic_f1(
             predictions=[line["items"] for line in lines],
             references=[q.answer for q in selected],

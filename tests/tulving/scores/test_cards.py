@@ -1,11 +1,10 @@
 """Question by question on the page of a run on a Tulving book: each card against the journals and the chapters."""
 
-import json
-
 import pytest
 
 from epbench.tulving.scores.inventions import NO_BOOK
 from tests.reports.page_data import questions_of
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row
 
@@ -33,8 +32,7 @@ def test_every_card_is_what_the_journals_and_the_book_say(tmp_path):
     html = run(tmp_path / "r")
     found = {question["id"]: question for question in questions_of(html)}
     assert list(found) == [r["id"] for r in ROWS] and NO_BOOK not in html
-    judged = map(json.loads, (tmp_path / "r/judgements.jsonl").read_text().splitlines())
-    verdicts = {record["id"]: record for record in judged}
+    verdicts = {record["id"]: record for record in lines_of(tmp_path / "r/judgements.jsonl")}
     for given in ROWS:
         card = found[given["id"]]
         assert card["facets"] == {name: given[name] for name in ("bin", "cue", "trace", "get")}
@@ -79,6 +77,6 @@ def test_what_a_system_retrieved_is_shown(tmp_path):
     run(tmp_path / "r")
     found = {"both": {"memories": ["m 1", "m 2"]}, "one": {"memories": []}, "lost": {"failure": "x"}}
     records = [{"key": f"{id_}@2", "of": "x", "seconds": 1, **more} for id_, more in found.items()]
-    (tmp_path / "r/retrieved.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_lines(tmp_path / "r/retrieved.jsonl", records)
     shown = {card["id"]: card["retrieved"] for card in questions_of(run(tmp_path / "r"))}
     assert shown == {"both": ["m 1", "m 2"], "one": [], "none": None, "lost": None}

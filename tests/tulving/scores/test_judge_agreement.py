@@ -18,6 +18,7 @@ from epbench.tulving.scores.judge_agreement import (
     judges_of,
     last_judge,
 )
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.question_rows import row
 
 
@@ -103,10 +104,6 @@ TRUE = {"a": ["Ann", "Bob"], "b": ["Ann"], "c": ["Cleo"], "d": []}
 ROWS = [row(id_, items, question=f"Who in {id_}?", bin="2", n_chapters=2) for id_, items in TRUE.items()]
 
 
-def write(path, records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-
 def judged(judge, row, answer, items, scores, **more):
     key = judge_input(row, answer).key(judge)
     about = {"key": key, "id": row["id"], "judge": judge.name, "prompt_hash": judge.prompt_hash}
@@ -118,9 +115,9 @@ def folder(tmp_path):
     """Four answers, one of them given twice; the second judge has failed on the third."""
     given = [("a", "Ann", 0), ("a", "Ann", 1), ("a", "Bob!", 2), ("b", "An", 0), ("c", "Cleo", 0), ("d", "Dan", 0)]
     answers = [{"key": f"k{i}", "id": id_, "repeat": n, "answer": text} for i, (id_, text, n) in enumerate(given)]
-    write(tmp_path / "answers.jsonl", answers)
+    write_lines(tmp_path / "answers.jsonl", answers)
     a, b, c, d = ROWS
-    write(
+    write_lines(
         tmp_path / "judgements.jsonl",
         [
             judged(ONE, a, "Ann", ["Ann"], [1.0, 0.0]),
@@ -177,12 +174,11 @@ def test_a_published_judge_is_found_under_the_keys_of_the_answers(folder):
 
 
 def test_one_judge_agrees_with_nobody(folder):
-    records = [json.loads(line) for line in (folder / "judgements.jsonl").read_text().splitlines()]
-    write(folder / "judgements.jsonl", records[:5])
+    write_lines(folder / "judgements.jsonl", lines_of(folder / "judgements.jsonl")[:5])
     assert judges_of(folder) == [ONE]
     with pytest.raises(BadInput, match="expected verdicts by at least two judges, judged by lexical"):
         agreements(folder, ROWS)
-    write(folder / "judgements.jsonl", [])
+    write_lines(folder / "judgements.jsonl", [])
     with pytest.raises(BadInput, match="judged by nobody"):
         agreements(folder, ROWS)
 

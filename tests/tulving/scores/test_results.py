@@ -17,6 +17,7 @@ from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questio
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, naming_notes, notes, score_cell, screen_tables
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row
 
@@ -38,10 +39,6 @@ def telling(*ids, repeats=1):
     return Told({(id_, n): f"Person {id_}" for id_ in ids for n in range(repeats)})
 
 
-def lines_of(file):
-    return file.read_text().splitlines()
-
-
 def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     rows = [person(f"{letter}x") for letter in "abcdefgh"]
     ids = [row["id"] for row in rows]
@@ -49,7 +46,7 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     assert (first["n_failed"], first["n_questions"], first["failed_by_bin"]) == (2, 8, {"1": 2})
     assert first["f1_by_bin"] == {} and first["incomplete"]["f1_by_bin.1"] == [0.75, 1.0]
     assert shaky.asked == ids
-    reasons = [json.loads(line).get("failure") for line in lines_of(tmp_path / "r/answers.jsonl")]
+    reasons = [record.get("failure") for record in lines_of(tmp_path / "r/answers.jsonl")]
     assert reasons.count(FAILURE) == 2
     second = made_run(tmp_path / "r", rows, again := telling(*ids))
     assert again.asked == ["bx", "dx"]
@@ -71,7 +68,7 @@ def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tm
     rows = [person("ax"), person("bx")]
     given = [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
     lines = [{"key": str(i), "id": id_, "repeat": n, "answer": text} for i, (id_, n, text) in enumerate(given)]
-    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(tmp_path / "answers.jsonl", lines)
     verdicts = judge_answers(tmp_path, rows, LexicalJudge(), no_progress)
     assert [(v.id, list(v.scores)) for v in verdicts] == [("ax", [1]), ("ax", [1]), ("bx", [1])]
     assert [question.id for question in lost_questions(rows, verdicts, 2)] == ["bx"]
@@ -178,7 +175,7 @@ def test_a_run_that_was_asked_fewer_questions_stands_after_the_others_and_says_s
 
 def said(folder, answers, **more):
     lines = [{"key": id_, "id": id_, "repeat": 0, "answer": answer, **more} for id_, answer in answers.items()]
-    (folder / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(folder / "answers.jsonl", lines)
 
 
 NO_ANSWERS = {
@@ -212,7 +209,7 @@ def test_a_published_judge_has_read_refusals_as_answers_and_its_verdicts_stand(t
     with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
         said(folder, {"ax": NO_ANSWERS["ax"]})
         verdict = {"key": "ax", "id": "ax", "judge": "claude", "items": [], "scores": [], "order": [], "reason": ""}
-        (folder / "judgements.jsonl").write_text(json.dumps(verdict) + "\n")
+        write_lines(folder / "judgements.jsonl", [verdict])
         more = {"judge": {"name": "claude", "prompt_hash": None, "passport": None}}
         assert finish(folder, rows, judge, "released", more=more)["f1_by_bin"] == {"0": 1.0}
 

@@ -139,18 +139,15 @@ def event_values(event: Event) -> dict[str, str]:
     return {"date": event.time.isoformat(), **told}
 
 
-def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapter]:
+def fill_secondary(drafts: Sequence[Candidate], names: Iterable[str]) -> list[Chapter]:
     """Replace every `$entity_<i>` by a full name that no other chapter has, and remove the numbers of paragraphs.
 
-    The accepted drafts come in the order of the book. Their list is emptied, so that a long book is not held twice. BadInput if
-    there are fewer names than side characters.
+    The accepted drafts come in the order of the book. BadInput if there are fewer names than side characters.
     """
     supply, waiting = iter(names), list[str]()
     number_of = {draft.task.number: number for number, draft in enumerate(drafts, 1)}
     chapters: list[Chapter] = []
-    drafts.reverse()
-    while drafts:
-        draft = drafts.pop()
+    for draft in drafts:
         task, plan = draft.task, draft.task.plan
         numbers = sorted({int(number) for number in PLACEHOLDER.findall(draft.text)})
         name_of = dict(zip(numbers, _fitting(supply, waiting, task.event.first_name), strict=False))

@@ -99,14 +99,7 @@ def write_chapters(
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
-    drafts, writing = _accepted_drafts(first_tasks(events, layouts, plans), writer, vocabulary, progress)
-    return fill_secondary(drafts, secondary_names), writing  # which empties the drafts, so nothing else may hold them
-
-
-def _accepted_drafts(
-    first: Sequence[Task], writer: Writer, vocabulary: Vocabulary | None, progress: Progress
-) -> tuple[list[Candidate], Writing]:
-    """All rounds, from the first task of each event: the drafts in the order of their events, and how they were written."""
+    first = first_tasks(events, layouts, plans)
     accepted: dict[int, Candidate] = {}
     last: dict[int, Candidate] = {}
     failed: dict[int, list[str]] = {}
@@ -136,7 +129,8 @@ def _accepted_drafts(
     dropped = {number: (first[number].event, checks) for number, checks in sorted(failed.items()) if checks}
     drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
-    return drafts, Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
+    writing = Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
+    return fill_secondary(drafts, secondary_names), writing
 
 
 def _failed_checks(candidate: Candidate, vocabulary: Vocabulary | None) -> list[str]:

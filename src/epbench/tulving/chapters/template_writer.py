@@ -43,14 +43,9 @@ class Bank:
 
     def fill(self, frame: Sequence[str], known: dict[str, str], draws: RandomStream) -> str:
         """Return the sentence with known values in their slots, and a random filler in every other slot."""
-        parts, unit = list(frame), draws.unit
+        parts = list(frame)
         for i in range(1, len(frame), 2):
-            slot = frame[i]
-            if slot in known:
-                parts[i] = known[slot]
-            else:  # `draws.pick`, written out: a book of 2,000 chapters fills 175,000 slots
-                fillers = self.words[slot]
-                parts[i] = fillers[int(unit() * len(fillers))]
+            parts[i] = known.get(frame[i]) or draws.pick(self.words[frame[i]])
         sentence = "".join(parts)
         return sentence[0].upper() + sentence[1:]
 

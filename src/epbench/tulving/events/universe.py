@@ -238,13 +238,8 @@ def _cumulative(size: int, distribution: Distribution) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    if distribution == "uniform":
-        weights = [1.0] * size
-    elif distribution != "geometric":
-        raise BadInput(f"distribution: expected geometric or uniform, found {distribution!r}")
-    else:
-        weights = list(accumulate([1.0] * size, lambda weight, _: weight * (1 - min(0.5, 10 / size))))
-    total = list(accumulate(weights))
+    ratio = 1.0 if distribution == "uniform" else 1 - min(0.5, 10 / size)
+    total = list(accumulate(accumulate([1.0] * size, lambda weight, _: weight * ratio)))
     return np.array([bound / total[-1] for bound in total[:-1]])
 
 

@@ -128,17 +128,6 @@ def test_a_text_that_is_no_number_is_refused(text):
         read_order(json.dumps({"order": [text]}), 1)
 
 
-@settings(deadline=None)
-@given(n=st.integers(1, 4), numbers=st.lists(st.integers(-1, 6), max_size=6))
-def test_only_one_score_for_each_true_item_is_a_verdict(n, numbers):
-    reply = json.dumps(verdict([(number, 1) for number in numbers]))
-    if sorted(numbers) == list(range(1, n + 1)):
-        assert read_verdict(reply, n)[1] == [1.0] * n
-    else:
-        with pytest.raises(UnusableReply):
-            read_verdict(reply, n)
-
-
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["number", "score", "x"]), inner),

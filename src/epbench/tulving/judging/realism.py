@@ -96,8 +96,6 @@ def read_rating(reply: str) -> RealismVerdict:
 
 # The ratings of a book
 
-Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
-
 REALISTIC = RATINGS[:2]
 """The ratings of class R in the paper; the others are class N."""
 
@@ -148,7 +146,7 @@ def ratings_of(
     return {chapter: cast("Rating | None", rating) for chapter, rating in found.items()}
 
 
-def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:
+def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> str | None:
     """The group of a question in Table 24, by the ratings of the chapters that match its cue.
 
     `empty` without chapters, `mixed` with both classes; None if a missing rating leaves it open.

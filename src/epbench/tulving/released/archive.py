@@ -90,8 +90,9 @@ class Files:
             raise BadInput(
                 f"{self.where(path)}: found two entries of this name, expected one; download the archive again"
             )
-        try:
-            content = self._start_of(path, MAX_FILE_BYTES + 1)
+        try:  # the size in an entry's header is ignored, since it may be wrong
+            with self._zip.open(path) if self._zip else (self.source / path).open("rb") as file:
+                content = file.read(MAX_FILE_BYTES + 1)
         except (KeyError, FileNotFoundError):
             raise BadInput(f"{self.where(path)}: the file is missing") from None
         except _DAMAGED as error:
@@ -100,14 +101,6 @@ class Files:
         if len(content) > MAX_FILE_BYTES:
             raise BadInput(f"{self.where(path)}: expected at most {MAX_FILE_BYTES:,} bytes, found more")
         return content
-
-    def _start_of(self, path: str, n: int) -> bytes:
-        """The first n bytes. The size in an entry's header is ignored, since it may be wrong."""
-        if self._zip is None:
-            with (self.source / path).open("rb") as file:
-                return file.read(n)
-        with self._zip.open(path) as entry:
-            return entry.read(n)
 
     def json(self, path: str, kind: type[T]) -> T:
         """Return the value of a JSON file of this type (see `typed`); BadInput as for `read`, or if it is not one."""

@@ -158,7 +158,6 @@ def first_tasks(events: Sequence[Event], layouts: Sequence[Layout], plans: Seque
 
 
 def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:
-    """The numbers of a round, from the failed checks of each candidate and the number of exact ones."""
     n_accepted = sum(not checks for checks in failed.values())
     names = Counter(name for checks in failed.values() for name in checks)
     return Iteration(len(failed), n_accepted, len(failed) - n_exact, n_exact - n_accepted, dict(names.most_common()))

@@ -156,7 +156,6 @@ class ModelWriter:
     def _answers(
         self, file: str, requests: Sequence[Request], model: Model, label: str, progress: Progress
     ) -> list[Record]:
-        """The journaled reply to each request; requests without one are made first."""
         records = replies_to(self._folder / file, requests, model, progress, label)
         self._paid.update((record["key"], record) for record in records)
         return records

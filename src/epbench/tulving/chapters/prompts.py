@@ -79,7 +79,6 @@ class WritingPrompts:
         return self.planned_chapter.format(**known, **planned, told=told)
 
     def _planned(self, event: Event, layout: Layout, plan: ChapterPlan) -> dict[str, str]:
-        """What the plan of a chapter adds to its prompt."""
         words = pronouns_of(event.first_name)
         rule = self.not_naming if not plan.named else self.naming_once if plan.level >= 3 else self.naming
         if "content" in plan.contrasted:

@@ -227,7 +227,6 @@ def _scores(entries: list[Any], n: int) -> list[float]:
 
 
 def _number_of_item(value: Any, n: int) -> int | None:
-    """A whole number from 1 to n, or None."""
     number = number_of(value)
     return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
 

@@ -142,8 +142,6 @@ class SimilarityJudge:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """An item as a phrase names it."""
-
     item: str
     phrase: Phrase
     score: float

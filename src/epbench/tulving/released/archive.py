@@ -141,7 +141,6 @@ class _Listed(io.FileIO):
 
 
 def _opened(source: Path) -> zipfile.ZipFile:
-    """Open a zip that has no more entries than allowed."""
     try:
         archive = zipfile.ZipFile(_Listed(source))  # type: ignore[arg-type]
     except _DAMAGED as error:
@@ -267,7 +266,6 @@ def open_archive(source: Path) -> Archive:
 
 
 def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBook:
-    """What the names of two folders say about a book."""
     experiment, book = _EXPERIMENT.fullmatch(PurePosixPath(root).name), _BOOK.fullmatch(folder)
     assert experiment is not None and book is not None
     ordered = experiment["ordered"] is not None or book["indexing"] == "ordered"

@@ -190,7 +190,6 @@ def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
 
 
 def _rounded(values: Sequence[float], digits: int) -> float:
-    """The mean of some values, rounded."""
     import numpy as np
 
     return float(np.round(np.mean(values), digits))

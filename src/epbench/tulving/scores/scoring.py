@@ -277,7 +277,6 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def _intervals(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[str, list[float]]:
-    """95 % intervals of all scores that have one, by drawing cues with replacement."""
     in_order = [(question.cue, tau) for question, _, tau in seen if has_order(question)]
     latest = _sums((question.cue, f1) for question, f1, _ in seen if is_latest(question))
     matched = _sums((cue, float(tau is not None)) for cue, tau in in_order)

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
 ORDER = "Put the numbers of the true items"  # what tells a second call from a first
 REPAIR = "An earlier reply to this could not be used"
-
-Reply = Callable[[str], str]
 
 
 def question(prompt: str) -> str:
@@ -83,8 +80,3 @@ def is_order(prompt: str) -> bool:
 
 def is_repair(prompt: str) -> bool:
     return REPAIR in prompt
-
-
-def at_first(fault: Reply) -> Reply:
-    """Faulty first calls; their repairs and all second calls are honest."""
-    return lambda prompt: honest(prompt) if is_order(prompt) or is_repair(prompt) else fault(prompt)

@@ -6,10 +6,8 @@ import re
 import pytest
 
 from epbench import BadInput
-from epbench.journals.journal import read_journal
 from epbench.memories.between import HEAD
 from epbench.models.protocol import Sampling
-from epbench.tulving import rejudge
 from epbench.tulving.context.requests import Reading
 from epbench.tulving.evaluate import Evaluation, prepare, run
 from epbench.tulving.judging.lexical import LexicalJudge
@@ -57,20 +55,6 @@ def test_a_run_gives_its_scores_and_is_shown_again(short_book, done):
         run(prepare(evaluation(short_book, judge=Other())), out)
 
 
-def test_answers_from_elsewhere_take_the_same_way(short_book, done, tmp_path):
-    out, first = done
-    answers = [record["answer"] for record in read_journal(out / "answers.jsonl").values()]
-    ids = [record["id"] for record in read_journal(out / "answers.jsonl").values()]
-    file = tmp_path / "mine.jsonl"
-    file.write_text("".join(json.dumps({"id": i, "answer": a}) + "\n" for i, a in zip(ids, answers, strict=True)))
-    ready = prepare(evaluation(short_book, reading=None, model=None, answers=file))
-    assert ready.label == "mine.jsonl" and ready.warnings == [] and len(ready.plan) == 1
-    assert run(ready, tmp_path / "mine").scores == first.scores
-    file.write_text(file.read_text().split("\n")[0])
-    (warning,) = prepare(evaluation(short_book, reading=None, model=None, answers=file)).warnings
-    assert f"answers 1 of {LIMIT} questions" in warning
-
-
 def test_the_warnings_of_a_memory_system_are_told(short_book, tmp_path):
     (tmp_path / "forgets.py").write_text(
         "class Forgets:\n"
@@ -82,21 +66,6 @@ def test_the_warnings_of_a_memory_system_are_told(short_book, tmp_path):
     reading = Reading(memory=f"{tmp_path / 'forgets.py'}:Forgets", installed={"isolation": "none"})
     run(prepare(evaluation(short_book, reading=reading)), tmp_path / "run", warn=told.append)
     assert any("are not in the list of all memories" in warning for warning in told)
-
-
-def test_another_judge_reads_the_answers(short_book, done):
-    out, first = done
-    given = {"folder": out, "dataset": str(short_book), "judge": Other()}
-    ready = rejudge.prepare(rejudge.Rejudging(**given, limit=3, said={"memory": "rag-chapter"}))
-    assert ready.is_free and ready.plan == ["judge other: 3 verdicts, no tokens"]
-    trial = rejudge.run(ready)
-    assert trial.scores["n_questions"] == 3 and "this was a trial on 3 questions" in trial.notes[-1]
-    assert json.loads((out / "scores.json").read_text()) == first.scores
-    whole = rejudge.run(rejudge.prepare(rejudge.Rejudging(**given)))
-    assert whole.scores["judge"]["name"] == "other" and whole.scores["f1_by_bin"] == first.scores["f1_by_bin"]
-    assert json.loads((out / "scores.json").read_text()) == whole.scores
-    with pytest.raises(BadInput, match="its memory is 'rag-chapter', expected 'none'"):
-        rejudge.prepare(rejudge.Rejudging(**given, said={"memory": "none"}))
 
 
 @pytest.mark.slow
@@ -111,9 +80,8 @@ def test_unrelated_text_stands_between_the_book_and_the_question(short_book, tmp
     assert answers and not any(re.search(rf"\b{re.escape(item)}\b", after, re.IGNORECASE) for item in answers)
     assert len({request.context for request in later.requests}) == 1 and later.label.endswith(", after 400 tokens")
     folders = [tmp_path / name for name in ("plain", "later", "full", "bm25")]
-    for folder, one in zip(
-        folders, (plain, later, ready("full-context", 400), ready("verbatim-bm25", 400)), strict=True
-    ):
+    systems = ready("full-context", 400), ready("verbatim-bm25", 400)
+    for folder, one in zip(folders, (plain, later, *systems), strict=True):
         run(one, folder)
     identities = [json.loads((folder / "run.json").read_text())["identity"] for folder in folders]
     assert [identity.get("between") for identity in identities] == [None, 400, 400, 400]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from epbench import BadInput
 from epbench.errors import UnusableReply
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import own_wording
@@ -19,6 +18,7 @@ from epbench.tulving.judging.verdicts import judge_input
 from epbench.tulving.questions.templates import OUTCOME_TEMPLATES, TEMPLATES
 from epbench.tulving.wording import WORDS, read_wording
 from tests.reference_wording import COPIES, SORTS, array, copy_of, functions
+from tests.refusals import refusal
 
 CODE = "epbench/src/"
 
@@ -75,9 +75,8 @@ def test_questions_are_those_of_the_code(copy, data):
 
 
 def test_judges_are_asked_in_the_words_of_the_code(copy, words, rows):
-    asked = functions(
-        copy / f"{CODE}evaluation/scoring_answers.py", "judge_prompt_func", "judge_prompt_chronological_func"
-    )
+    file = copy / f"{CODE}evaluation/scoring_answers.py"
+    asked = functions(file, "judge_prompt_func", "judge_prompt_chronological_func")
     answer, ordered = 'It\'s {so}:\n1. "Here"', 0
     for row in rows:
         judged = judge_input(row, answer)
@@ -173,7 +172,7 @@ def test_other_words_are_taken_to_the_letter_and_make_another_judge(tmp_path):
         ('[reader]\nsystem = "{who}"\n', "section 'reader', key 'system': expected no placeholders, found {who}"),
         (
             '[judge]\ncase = "{truth}"\n',
-            "section 'judge', key 'case': expected {truth} or {truth_array} or {truth_list} and {answer} or {plain_answer}, and",
+            "section 'judge', key 'case': expected {truth} or {truth_array} or {truth_list} and",
         ),
         (
             '[judge.reply]\nitems = "a"\n',
@@ -190,16 +189,13 @@ def test_other_words_are_taken_to_the_letter_and_make_another_judge(tmp_path):
 )
 def test_what_is_wrong_is_named_with_file_section_and_key(tmp_path, text, message):
     (tmp_path / "mine.toml").write_text(text)
-    with pytest.raises(BadInput) as error:
-        read_wording(str(tmp_path / "mine.toml"))
-    assert message in str(error.value) and "mine.toml" in str(error.value) and "\n" not in str(error.value)
+    refused = refusal(read_wording, str(tmp_path / "mine.toml"))
+    assert message in refused and "mine.toml" in refused
 
 
 def test_a_copy_without_the_texts_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="expected a folder or a zip file"):
-        read_wording(f"published:{tmp_path / 'none'}")
-    with pytest.raises(BadInput, match=r"expected the text of the reference implementation there"):
-        read_wording(f"published:{tmp_path}")
+    assert "expected a folder or a zip file" in refusal(read_wording, f"published:{tmp_path / 'none'}")
+    assert "expected the text of the reference implementation there" in refusal(read_wording, f"published:{tmp_path}")
 
 
 def test_nothing_of_the_published_words_is_shipped():

@@ -36,7 +36,7 @@ from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
 from epbench.tulving.judging.verdicts import CALLS, Judge, ask_judge, judge_failures, plan_in_advance
 from epbench.tulving.reader.lexical import EVERYTHING, EverythingReader
-from epbench.tulving.scores.inventions import Chapters
+from epbench.tulving.scores.inventions import CUE, Chapters
 from epbench.tulving.scores.results import finish
 
 
@@ -137,8 +137,7 @@ def prepare(evaluation: Evaluation) -> Prepared:
     if reading.memory == EVERYTHING:
         model = EverythingReader(data.rows)
     if reading.between:
-        cue = ("time", "space", "entity", "content")
-        answers = {item for row in data.rows for item in (*row["answer"], *(row[name] or "" for name in cue))}
+        answers = {item for row in data.rows for item in (*row["answer"], *(row[name] or "" for name in CUE))}
         reading = replace(reading, unrelated=unrelated(reading.between, model, answers))
     # A memory system's memories are not known yet: passages stand for them.
     system = reading.system(data)
@@ -212,7 +211,6 @@ def run(
             _ask(prepared, folder, progress, warn)
         else:
             record_own_answers(folder, prepared.own, [row["id"] for row in prepared.rows], label)
-        note_asked(folder, **part)
         # 2. Which true items each answer contains; 3. the scores, from the journals alone.
         part |= {"repeats": evaluation.reading.repeats if evaluation.reading else 1, "progress": progress}
         chapters = prepared.data.book.chapters

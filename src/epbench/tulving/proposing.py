@@ -29,6 +29,7 @@ from epbench.files.text import parse_toml, read_text, shown
 from epbench.files.typed import typed
 from epbench.files.writing import replacing, write_text
 from epbench.journals.journal import Journal, Record
+from epbench.judges.model import object_schema
 from epbench.models.protocol import Model, Request, Sampling
 from epbench.models.replies import last_object_with
 from epbench.progress import Progress, no_progress
@@ -215,17 +216,9 @@ class Proposer:
 
     def request(self, wanted: Wanted) -> Request:
         """Return the next request for a list."""
-        missing, texts = wanted.missing, {"type": "array", "items": {"type": "string"}}
-        schema = {"type": "object", "properties": dict.fromkeys(missing, texts), "required": [*missing]}
-        return Request(
-            id=wanted.label,
-            system=self.pack.system,
-            context="",
-            question=wanted.prompt(self.pack),
-            sampling=self.sampling,
-            repeat=wanted.rounds,
-            schema={**schema, "additionalProperties": False},
-        )
+        schema = object_schema({part: {"type": "array", "items": {"type": "string"}} for part in wanted.missing})
+        prompt = wanted.prompt(self.pack)
+        return Request(wanted.label, self.pack.system, "", prompt, self.sampling, wanted.rounds, schema)
 
 
 class Planner(Proposer):

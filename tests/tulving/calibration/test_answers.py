@@ -1,6 +1,7 @@
 """What calibration answers name is found again from their texts alone, by other means than those that made them."""
 
 import re
+from calendar import month_name
 from collections import Counter
 from datetime import datetime
 from itertools import islice
@@ -20,15 +21,9 @@ from tests.tulving.biased_judges import n_false
 
 UNIVERSES = ("default", "news", "scifi")
 WORLDS = [load_universe(name) for name in UNIVERSES]
-DATE = re.compile(
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December) \d\d, \d{4}"
-)
-LISTED = {
-    "spaces": {name for world in WORLDS for name in world.spaces},
-    "entities": {name for world in WORLDS for name in world.entities},
-    "contents": {name for world in WORLDS for name in world.contents},
-    "other_entities": set(islice(secondary_names(), 400)),
-}
+DATE = re.compile(rf"(?:{'|'.join(month_name[1:])}) \d\d, \d{{4}}")
+LISTED = {sort: {name for of in WORLDS for name in getattr(of, sort)} for sort in ("spaces", "entities", "contents")}
+LISTED["other_entities"] = set(islice(secondary_names(), 400))
 ITEMS = {"times": DATE} | {
     sort: re.compile(rf"\b(?:{'|'.join(sorted(names, key=len, reverse=True))})\b") for sort, names in LISTED.items()
 }
@@ -82,9 +77,8 @@ def test_an_answer_names_what_its_scores_say(seed):
         assert made.decisions == {item: float(item in items) for item in made.judge_input.reference}, made
         assert n_false(made) == len(set(items) - set(made.judge_input.reference)), made
         if made.order is not None:
-            assert made.order == tuple(dict.fromkeys(item for item in items if item in made.judge_input.reference)), (
-                made
-            )
+            true = [item for item in items if item in made.judge_input.reference]
+            assert made.order == tuple(dict.fromkeys(true)), made
 
 
 @settings(max_examples=8, deadline=None)
@@ -152,9 +146,8 @@ def test_other_date_formats_mean_the_true_days(many):
     for made in many:
         if made.kind == "other date format":
             given_by_cue = {from_words(text) for text in DATE.findall(made.judge_input.question)}
-            assert set(days(made.judge_input.answer)) - given_by_cue == {
-                from_words(item) for item in made.judge_input.reference
-            }, made
+            found = set(days(made.judge_input.answer)) - given_by_cue
+            assert found == set(map(from_words, made.judge_input.reference)), made
             seen += 1
     assert seen == 40
 
@@ -177,8 +170,5 @@ def test_paraphrases_are_of_our_universes_and_give_no_name_away(many):
     assert set(listed) <= {name for each in files for name in (*each.locations, *each.details)}
     for name, other in listed.items():
         assert name.lower() not in other.lower(), name
-    for made in (made for made in many if made.kind == "paraphrase"):
-        assert all(
-            listed[item] in made.judge_input.answer and item not in made.judge_input.answer
-            for item in made.judge_input.reference
-        )
+    for given_ in (made.judge_input for made in many if made.kind == "paraphrase"):
+        assert all(listed[item] in given_.answer and item not in given_.answer for item in given_.reference)

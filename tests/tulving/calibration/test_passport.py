@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench import BadInput
 from epbench.judges.protocol import PastJudge
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
@@ -21,7 +20,6 @@ from epbench.tulving.calibration.passport import (
     make_passport,
     one_score,
     passport_path,
-    read_passport,
     store_passport,
     with_passport,
 )
@@ -43,6 +41,11 @@ from tests.tulving.biased_judges import (
 from tests.tulving.question_rows import row
 
 MADE = make_calibration_set(20)
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
 
 
 def passport_of(change=lambda made, true: true, made=MADE):
@@ -84,10 +87,8 @@ def test_a_judge_that_always_says_yes_is_exposed():
     assert shares["nonsense"] == (None, 0.0) and shares["exact"] == (1.0, None) and shares["abstention"] == (0.0, None)
     assert shares["invented"] == (None, 1.0)  # it lists something, so that nothing is credited
     assert passport["f1_when_wrong"]["something_true"] == 1.0
-    assert corrected({"0": 0.0, "1": 1.0}, passport) == {
-        "simple_recall_score": None,
-        "f1_by_bin": {"0": None, "1": None},
-    }
+    nothing = {"simple_recall_score": None, "f1_by_bin": {"0": None, "1": None}}
+    assert corrected({"0": 0.0, "1": 1.0}, passport) == nothing
 
 
 def test_a_judge_that_always_says_no_is_exposed():
@@ -144,8 +145,7 @@ def test_a_linear_error_is_taken_back(f1, wrong, right, wrong_0, right_0):
     assert outside == {"0": 0.0, "2": 1.0}
 
 
-def test_the_passport_of_the_rules_is_made_on_the_fly_within_a_second(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+def test_the_passport_of_the_rules_is_made_on_the_fly_within_a_second(tmp_path):
     find_passport(LexicalJudge())  # modules are loaded
     start = time.process_time()
     passport = find_passport(LexicalJudge())
@@ -155,8 +155,7 @@ def test_the_passport_of_the_rules_is_made_on_the_fly_within_a_second(monkeypatc
     assert rates(passport)["paraphrase"] < 0.2 and rates(passport)["denied"] < 0.2
 
 
-def test_any_judge_that_follows_rules_has_a_passport_by_itself(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+def test_any_judge_that_follows_rules_has_a_passport_by_itself(monkeypatch):
     made = make_calibration_set()
     some = BiasedJudge(made, lambda answer, true: None if answer.judge_input.id == "exact-001" else true, name="own")
     monkeypatch.setattr(load, "RULE_JUDGES", {"own": lambda: some})
@@ -168,8 +167,7 @@ def test_any_judge_that_follows_rules_has_a_passport_by_itself(monkeypatch, tmp_
     assert find_passport(PastJudge("hf:no/such", "p1")) is None
 
 
-def test_passports_are_found_again_by_judge_and_prompt(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+def test_passports_are_found_again_by_judge_and_prompt(tmp_path):
     judge = BiasedJudge(MADE, name="openai:org/some judge")
     assert find_passport(judge) is None
     passport = passport_of() | {"judge": judge.name}
@@ -180,8 +178,7 @@ def test_passports_are_found_again_by_judge_and_prompt(monkeypatch, tmp_path):
     assert find_passport(BiasedJudge(MADE, name="openai:org-some judge")) is None  # the same file, and another judge
 
 
-def test_a_passport_holds_only_for_the_server_that_was_checked(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+def test_a_passport_holds_only_for_the_server_that_was_checked():
     one, other, unknown = (PastJudge("openai:j", "p1", setup) for setup in ("http://a/v1", "http://b/v1", ""))
     passport = make_passport(one, MADE, {answer.judge_input.id: truly(answer) for answer in MADE}, 0)
     assert passport["setup"] == "http://a/v1"
@@ -191,9 +188,8 @@ def test_a_passport_holds_only_for_the_server_that_was_checked(monkeypatch, tmp_
     assert find_passport(other) is None  # a file under another name says whose it is
     scores = {"f1_by_bin": {}, "failed_by_bin": {}, "judge": judge_scores(other, None)["judge"]}
     store_passport(one, passport)
-    assert with_passport(scores)["judge"] == {
-        "name": "openai:j", "prompt_hash": "p1", "setup": "http://b/v1", "passport": None
-    }  # fmt: skip
+    about = {"name": "openai:j", "prompt_hash": "p1", "setup": "http://b/v1", "passport": None}
+    assert with_passport(scores)["judge"] == about
 
 
 def scored(*scores, missing=False):
@@ -211,15 +207,12 @@ def test_one_score_for_everything_is_told_and_anything_else_is_not():
 
 
 @pytest.mark.parametrize("content", ["{", '{"judge": "made", "prompt_hash": "p1"}'])
-def test_a_damaged_passport_is_ignored_with_a_warning(monkeypatch, tmp_path, caplog, content):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+def test_a_damaged_passport_is_ignored_with_a_warning(caplog, content):
     judge = BiasedJudge(MADE)
     store_passport(judge, passport_of())
     passport_path(judge).write_text(content)
     assert find_passport(judge) is None
     assert str(passport_path(judge)) in caplog.text and "until this judge is checked again" in caplog.text
-    with pytest.raises(BadInput, match=r"made-p1\.json"):
-        read_passport(passport_path(judge), judge)
 
 
 ROWS = [row("a", ["Zoe Brown"]), row("b", ["Ann Lee"]), row("c", []), row("d", [])]
@@ -233,8 +226,7 @@ def run_of(folder, judge):
         return finish(folder, ROWS, judge, "mine")
 
 
-def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+def test_reports_show_the_passport_beside_the_headline(tmp_path):
     scores = run_of(tmp_path / "r", LexicalJudge())
     assert scores["f1_by_bin"] == {"0": 0.5, "1": 0.5} and scores["judge"]["passport"]["n"] == 30
     assert scores["corrected"] == {"simple_recall_score": 0.5, "f1_by_bin": {"0": 0.5, "1": 0.5}}
@@ -247,8 +239,7 @@ def test_reports_show_the_passport_beside_the_headline(monkeypatch, tmp_path):
     assert json.loads((tmp_path / "r/scores.json").read_text()) == scores
 
 
-def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+def test_a_passport_made_after_the_run_is_in_later_reports():
     judge = BiasedJudge(MADE, name="openai:judge-x")
     before = f1_of(1.0) | judge_scores(judge, f1_of(1.0))
     assert with_passport(before) == before and before["corrected"] is before["judge"]["passport"] is None
@@ -267,8 +258,7 @@ def test_a_passport_made_after_the_run_is_in_later_reports(monkeypatch, tmp_path
         assert with_passport(others) == others
 
 
-def test_runs_of_one_judge_share_a_line(monkeypatch, tmp_path):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
+def test_runs_of_one_judge_share_a_line():
     rules = judge_scores(LexicalJudge(), f1_of(1.0))
     model = judge_scores(BiasedJudge(MADE, name="openai:x"), f1_of(1.0))
     worse = judge_scores(LexicalJudge(), f1_of(0.25))

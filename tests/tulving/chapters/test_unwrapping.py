@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench.tulving.chapters.model_writer import QUESTIONS, failed_checks, read_verdict, unwrapped
+from epbench.tulving.chapters.model_writer import QUESTIONS, read_verdict, unwrapped
 from tests.reference_cases import VERDICTS, with_published
 
 CHAPTER = "(1) At High Line, Zoe waited.\n\n(2) Let me know, she said.\n\n(3) # Nothing *came* of it:"
@@ -54,10 +54,9 @@ BACKS = [
 def test_a_wrapping_comes_off(front, back):
     if back.startswith("```\n") and "```" not in front:
         return  # what follows a fence is outside the chapter only where the chapter stands in a fence
-    assert unwrapped(f"{front}\n{CHAPTER}\n{back}").strip() == CHAPTER
-    assert unwrapped(f"\n{front}\n\n{CHAPTER}\n\n{back}\n").strip() == CHAPTER
-    one_break = CHAPTER.replace("\n\n", "\n")
-    assert unwrapped(f"{front}\n{one_break}\n{back}").strip() == one_break
+    for chapter in (CHAPTER, CHAPTER.replace("\n\n", "\n")):
+        assert unwrapped(f"{front}\n{chapter}\n{back}").strip() == chapter
+        assert unwrapped(f"\n{front}\n\n{chapter}\n\n{back}\n").strip() == chapter
 
 
 @pytest.mark.parametrize("text", [CHAPTER, f"\n\n {CHAPTER}\n \n", "", "no numbers\n# at all", "```\nnothing\n```"])
@@ -125,8 +124,9 @@ RIGHT = '{"1": true, "2": true, "3": true, "4": true}'
 def test_the_published_replies_are_read_as_the_reference_reads_them():
     """Where it crashes there is no verdict."""
     for case in with_published(VERDICTS, "verification_llm_cases.json"):
-        expected = case["result"] if isinstance(case["result"], dict) else None
-        assert read_verdict(case["text"]) == expected, case["text"]
+        result = case["result"]
+        failed = [f"llm_{fact}" for fact, right in result.items() if not right] if isinstance(result, dict) else None
+        assert read_verdict(case["text"]) == failed, case["text"]
 
 
 def test_prose_fences_and_other_braces_do_not_matter():
@@ -138,7 +138,7 @@ def test_prose_fences_and_other_braces_do_not_matter():
         RIGHT.replace(", ", ",\n  "),
         '{"4": true, "3": true, "2": true, "1": true}',
     ):
-        assert read_verdict(reply) == dict.fromkeys(QUESTIONS.values(), True), reply
+        assert read_verdict(reply) == [], reply
 
 
 def test_what_is_no_verdict():
@@ -151,7 +151,7 @@ def test_what_is_no_verdict():
 
 def test_the_first_verdict_counts():
     first = RIGHT.replace('"2": true', '"2": false')
-    assert failed_checks(read_verdict(f"{first} or rather {RIGHT}")) == ["llm_date"]
+    assert read_verdict(f"{first} or rather {RIGHT}") == ["llm_date"]
 
 
 booleans = st.tuples(*[st.booleans()] * 4)
@@ -161,11 +161,9 @@ booleans = st.tuples(*[st.booleans()] * 4)
 def test_any_verdict_is_read_from_any_prose(answers, before, after, order):
     told = dict(zip(QUESTIONS, answers, strict=True))
     verdict = read_verdict(before + json.dumps({number: told[number] for number in order}) + after)
-    assert verdict == {fact: told[number] for number, fact in QUESTIONS.items()}
-    assert failed_checks(verdict) == [f"llm_{fact}" for number, fact in QUESTIONS.items() if not told[number]]
+    assert verdict == [f"llm_{fact}" for number, fact in QUESTIONS.items() if not told[number]]
 
 
 @given(st.text(alphabet='{}[]":,1234 truefalsn\n'))
 def test_no_reply_is_an_error(reply):
-    verdict = read_verdict(reply)
-    assert verdict is None or set(verdict) == set(QUESTIONS.values())
+    assert set(read_verdict(reply) or ()) <= {f"llm_{fact}" for fact in QUESTIONS.values()}

@@ -5,22 +5,16 @@ import json
 import pytest
 
 from epbench import BadInput, load_book
-from epbench.memories.guard import Limits
-from epbench.memories.load import load_memory
-from epbench.memories.recall import Budget
 from epbench.models.protocol import Sampling
 from epbench.progress import no_progress
 from epbench.tulving.context.requests import (
     MEMORIES,
     PASSAGES,
     Reading,
-    gold_texts,
     load_prompts,
     note_passages,
     passages_of,
-    published_top_k,
     read_passages,
-    remember,
     stand_in,
 )
 from epbench.tulving.dataset.load import Book, Loaded
@@ -32,8 +26,12 @@ BOOK = Book(TEXT, [(1, "red cat\n\nblue dog"), (2, "red fox")], "Animals")
 ASKED = [asked("a", "Where is the red fox?", 2), asked("b", "A blue dog?", 1), asked("c", "Zebra?", 0)]
 
 
+def made(rows, book=BOOK):
+    return Loaded("made", rows, book, "", "")
+
+
 def requests_for(memory, book, rows, **options):
-    return Reading(memory=memory, **options).requests(Loaded("made", rows, book, "", ""), rows)
+    return Reading(memory=memory, **options).requests(made(rows, book), rows)
 
 
 def context(memory, **options):
@@ -61,16 +59,10 @@ def test_the_best_chunks_come_first_or_in_the_order_of_the_book():
 
 
 def test_top_k_is_as_published():
-    assert published_top_k("rag-chapter", ASKED) == 2
-    assert published_top_k("rag-paragraph", ASKED) == 8
-    assert published_top_k("none", ASKED) is None
-
-
-def test_unknown_memory_and_bad_top_k_are_refused():
+    found = [Reading(memory=memory).identity(made(ASKED))["top_k"] for memory in MEMORIES]
+    assert found == [None, 8, 2, None] and Reading(memory="none").identity(made([]))["top_k"] is None
     with pytest.raises(BadInput, match=f"unknown memory 'human'; expected one of: {', '.join(MEMORIES)}$"):
         context("human")
-    with pytest.raises(BadInput, match="top-k: expected at least 1, got 0"):
-        context("rag-chapter", top_k=0)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +78,6 @@ def test_a_part_of_the_questions_gets_as_many_passages_as_the_whole(data):
     k = reading.identity(data)["top_k"]
     assert k == max(row["n_chapters"] for row in data.rows) > 1
     assert {request.context.count("Chapter ") for request in requests} == {k}
-    assert published_top_k("none", []) is None and Reading(memory="none").identity(data)["top_k"] is None
 
 
 def test_identities_tell_readings_apart(data):
@@ -100,37 +91,39 @@ def test_identities_tell_readings_apart(data):
     assert plain.identity(data) == Reading(memory="rag-chapter", request_timeout=1.0).identity(data)
 
 
+def recalled(reading, folder, data, rows):
+    """The requests with what a memory system remembers, and its warnings."""
+    return reading.requests_of_system(folder, reading.system(data), data, rows, no_progress, LexicalReader())
+
+
 def test_a_budget_of_tokens_keeps_whole_chapters(data, tmp_path):
     row = next(row for row in data.rows if row["n_chapters"] == 2)
     plain, reading = Reading(memory="oracle"), Reading(memory="oracle", memory_tokens=500)
     assert {**plain.identity(data), "memory_tokens": 500} == reading.identity(data)
     shown = []
     for budget in (plain, reading):
-        (tmp_path / str(budget.memory_tokens)).mkdir()
-        where = tmp_path / str(budget.memory_tokens)
-        (request,), _ = budget.requests_of_system(
-            where, reading.system(data), data, [row], no_progress, LexicalReader()
-        )
+        (where := tmp_path / str(budget.memory_tokens)).mkdir()
+        ((request,), _) = recalled(budget, where, data, [row])
         shown.append([number for number, text in data.book.chapters if text in request.context])
     assert shown[0] == row["chapters"] and shown[1] == row["chapters"][: len(shown[1])] and len(shown[1]) < 2
-    with pytest.raises(BadInput, match="goes with a memory system"):
-        Reading(memory="none", memory_tokens=9).system(data)
-    with pytest.raises(BadInput, match="at least 1"):
-        Reading(memory="oracle", memory_tokens=0)
 
 
-def test_what_does_not_go_together_is_refused(data):
-    assert Reading(memory="none").system(data) is None
-    with pytest.raises(BadInput, match="unknown memory 'human'; there are: in-context, rag-paragraph"):
-        Reading(memory="human").system(data)
-    with pytest.raises(BadInput, match="not with a memory system"):
-        Reading(memory="oracle", keep_order=True).system(data)
-
-
-@pytest.mark.parametrize(("repeats", "expected"), [(0, "at least 1, got 0"), (10**12, "at most 10,000, got 1,000,000")])
-def test_a_number_of_repeats_out_of_range_is_refused(repeats, expected):
-    with pytest.raises(BadInput, match=f"repeats: expected {expected}"):
-        Reading(memory="none", repeats=repeats)
+@pytest.mark.parametrize(
+    ("memory", "options", "message"),
+    [
+        ("human", {}, "unknown memory 'human'; there are: in-context, rag-paragraph"),
+        ("oracle", {"keep_order": True}, "not with a memory system"),
+        ("none", {"memory_tokens": 9}, "goes with a memory system"),
+        ("oracle", {"memory_tokens": 0}, "at least 1"),
+        ("none", {"repeats": 0}, "repeats: expected at least 1, got 0"),
+        ("none", {"repeats": 10**12}, "repeats: expected at most 10,000, got 1,000,000"),
+        ("rag-chapter", {"top_k": 0}, "top-k: expected at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_or_does_not_go_together_is_refused(memory, options, message):
+    with pytest.raises(BadInput, match=message):
+        Reading(memory=memory, **options).system(made(ASKED))
+        context(memory, **options)
 
 
 PACK = {
@@ -198,14 +191,14 @@ def test_a_title_that_tells_the_answer_does_not_help_the_rules(tmp_path, title):
 
 
 def test_a_missing_key_or_file_is_named(tmp_path):
-    with pytest.raises(BadInput, match="the key 'nothing' is missing"):
-        load_prompts(write(tmp_path, {k: v for k, v in PACK.items() if k != "nothing"}))
-    with pytest.raises(BadInput, match="no such file"):
-        load_prompts(tmp_path / "absent.toml")
-    with pytest.raises(BadInput, match="not TOML"):
-        load_prompts(write(tmp_path, PACK, "pack.toml"))
-    with pytest.raises(BadInput, match="expected an object with the prompts, found a list"):
-        load_prompts(write(tmp_path, []))
+    for file, message in (
+        (write(tmp_path, {"system": ""}), "the key 'book' is missing"),
+        (tmp_path / "absent.toml", "no such file"),
+        (write(tmp_path, PACK, "pack.toml"), "not TOML"),
+        (write(tmp_path, [], "list.json"), "expected an object with the prompts, found a list"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            load_prompts(file)
 
 
 CHAPTERS = [
@@ -246,21 +239,14 @@ QUESTIONS = [
     asked("b", "What did Bo do?", 0),
     asked("c", "What did Zoe do?", 1, [4]),
 ]
-DATA = Loaded("zoe", QUESTIONS, ZOE, "rows", "chapters")
 
 
 @pytest.mark.parametrize("name", ["oracle", "verbatim-bm25", "verbatim-dense", "full-context"])
 def test_a_built_in_system_remembers_a_book(tmp_path, name):
-    system = load_memory(name, gold_texts(ZOE, QUESTIONS))
-    budget = Budget(LexicalReader(), None)
-    found, warnings = remember(tmp_path, system, ZOE, QUESTIONS, 1, no_progress, Limits(), budget)
-    chapters = list(passages_of(ZOE.chapters, "rag-chapter").values())
-    assert found.keys() == {"a", "b", "c"} and not warnings
-    expected = {"oracle": [chapters[0], chapters[2]], "full-context": chapters}
-    assert found["a"] == expected.get(name, found["a"][:1])
-    assert all("Zoe" in memory for memory in found["a"]) or name == "full-context"
     reading = Reading(memory=name, top_k=1, repeats=2)
-    requests, _ = reading.requests_of_system(tmp_path, system, DATA, QUESTIONS, no_progress, LexicalReader())
-    assert [request.id for request in requests] == ["a", "a", "b", "b", "c", "c"]
-    assert all(memory in requests[0].context for memory in found["a"])
-    assert stand_in(system) == ("in-context" if name == "full-context" else "rag-chapter")
+    requests, warnings = recalled(reading, tmp_path, made(QUESTIONS, ZOE), QUESTIONS)
+    assert [request.id for request in requests] == ["a", "a", "b", "b", "c", "c"] and not warnings
+    shown = [number for number, text in ZOE.chapters if f"Chapter {number}\n\n{text}" in requests[0].context]
+    assert shown in {"oracle": [[1, 4]], "full-context": [[1, 2, 4]]}.get(name, [[1], [4]])
+    stood_in = "in-context" if name == "full-context" else "rag-chapter"
+    assert stand_in(reading.system(made(QUESTIONS, ZOE))) == stood_in

@@ -2,7 +2,7 @@
 
 import pytest
 
-from epbench.tulving.events.new_york import CITY, boroughs, city_spaces, in_city, known_spaces
+from epbench.tulving.events.new_york import CITY, _content, boroughs, in_city, known_spaces
 from epbench.tulving.events.universe import load_universe
 
 
@@ -24,7 +24,7 @@ def test_the_map_has_five_boroughs_in_the_city():
             assert all(in_city(point) for point in polygon), name
     (south, west), (north, east) = CITY
     assert (south, west) < (north, east) and not in_city((41.0, -73.9))
-    assert all(40.4 < s < 41.5 and -74.3 < w < -71.8 for s, w in city_spaces().values())
+    assert all(40.4 < s < 41.5 and -74.3 < w < -71.8 for s, w in _content().spaces.values())
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,6 @@ def test_the_map_has_five_boroughs_in_the_city():
 def test_spaces_lie_in_their_boroughs(space, borough):
     from matplotlib.path import Path as Outline
 
-    point = city_spaces()[space]
+    point = known_spaces([space])[space]
     inside = [name for name, polygons in boroughs().items() if any(Outline(p).contains_point(point) for p in polygons)]
     assert inside == ([borough] if borough else [])

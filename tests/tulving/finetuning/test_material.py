@@ -1,17 +1,15 @@
 """What is trained: questions in the very prompt in which they are asked, and answers that alone are learned."""
 
-import json
-from dataclasses import replace
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from epbench import BadInput, load_book
+from epbench import load_book
 from epbench.finetuning.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
 from epbench.tulving.context.requests import Reading, load_prompts
 from epbench.tulving.finetuning.material import held_out_samples, question_samples, training_questions
+from tests.refusals import refusal
 from tests.tulving.finetuning.tiny_book import N_TRAINED, TITLE
 
 READING = Reading(memory="none")
@@ -32,23 +30,14 @@ def samples(book, tokens):
     return question_samples(training_questions(str(book)), load_book(str(book)), READING, tokens)
 
 
-def test_a_sample_is_the_prompt_of_the_script_and_then_the_answer(book, model, samples, script, tmp_path):
-    asked = "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{model.variant.path}"
-    done = script(*asked, "--max-tokens", 5, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    data = load_book(str(book))
-    journal = {(r["key"], r["id"]) for r in map(json.loads, (tmp_path / "answers.jsonl").read_text().splitlines())}
-    reading = replace(READING, sampling=replace(READING.sampling, max_tokens=5))
-    by_id, n = {sample.id: sample for sample in samples}, 0
-    for row in data.rows:
-        (request,) = reading.requests(data, [row])
-        assert (request.key(model.identity), request.id) in journal  # the script has asked just this
-        if sample := by_id.get(row["id"]):
-            prompt = model.prompts.ids(request)
-            assert sample.ids[: len(prompt)] == prompt and not any(sample.learned[: len(prompt)])
-            assert all(sample.learned[len(prompt) :])
-            n += 1
-    assert n == 8 < len(samples) == N_TRAINED
+def test_a_sample_is_the_prompt_that_is_asked_and_then_the_answer(book, model, samples):
+    data, by_id = load_book(str(book)), {sample.id: sample for sample in samples}
+    both = [(request, by_id[request.id]) for request in READING.requests(data, data.rows) if request.id in by_id]
+    for request, sample in both:
+        prompt = model.prompts.ids(request)
+        assert sample.ids[: len(prompt)] == prompt and not any(sample.learned[: len(prompt)])
+        assert all(sample.learned[len(prompt) :])
+    assert len(both) == 8 < len(samples) == N_TRAINED
 
 
 def test_the_answer_alone_is_learned_and_the_prompt_names_the_book(book, model, samples):
@@ -60,33 +49,27 @@ def test_the_answer_alone_is_learned_and_the_prompt_names_the_book(book, model, 
 
 
 def test_a_sample_that_is_too_long_is_named_by_its_row(book, model):
-    strict = SampleTokens(model.prompts.tokenizer, 100)
-    with pytest.raises(BadInput) as error:
-        question_samples(training_questions(str(book)), load_book(str(book)), READING, strict)
-    assert str(error.value).startswith(f"{book}, config 'finetune', row 0: sample t")
-    assert "expected at most 100; nothing is cut" in str(error.value)
+    asked = training_questions(str(book)), load_book(str(book)), READING, SampleTokens(model.prompts.tokenizer, 100)
+    refused = refusal(question_samples, *asked)
+    assert refused.startswith(f"{book}, config 'finetune', row 0: sample t")
+    assert "expected at most 100; nothing is cut" in refused
 
 
 USER, ASSISTANT = {"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Zoe"}
+GOOD, BLANK = {"id": "a", "messages": [USER, ASSISTANT]}, ASSISTANT | {"content": " \n"}
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ([{"id": "a", "messages": [{"role": "user"}]}], "row 0, field 'messages[0].content': expected"),
-        (
-            [{"id": "a", "messages": [USER, ASSISTANT]}, {"id": "b", "messages": [USER]}],
-            "row 1, field 'messages': expected a message of the user and one of the assistant, found 'user'",
-        ),
+        ([GOOD, {"id": "b", "messages": [USER]}], "row 1, field 'messages': expected a message of the user and one of"),
         ([{"id": "a", "messages": [ASSISTANT, USER]}], "found 'assistant', 'user'"),
         (
-            [{"id": "a", "messages": [USER, ASSISTANT | {"content": " \n"}]}],
-            "row 0, field 'messages[1].content': expected a text, found a blank one",
+            [{"id": "a", "messages": [USER, BLANK]}],
+            "row 0, field 'messages[1].content': expected a text, found a blank",
         ),
-        (
-            [{"id": "a", "messages": [USER, ASSISTANT]}] * 2,
-            "row 1, field 'id': expected another id in every row, found 'a' again",
-        ),
+        ([GOOD, GOOD], "row 1, field 'id': expected another id in every row, found 'a' again"),
         (None, "finetune/train-*.parquet, found no such file"),
     ],
 )
@@ -95,9 +78,8 @@ def test_bad_rows_are_named(tmp_path, rows, message):
     (folder / "finetune").mkdir(parents=True)
     if rows is not None:
         pq.write_table(pa.Table.from_pylist(rows), folder / "finetune/train-00000-of-00001.parquet")
-    with pytest.raises(BadInput) as error:
-        training_questions(str(folder))
-    assert message in str(error.value) and str(folder) in str(error.value) and "\n" not in str(error.value)
+    refused = refusal(training_questions, str(folder))
+    assert message in refused and str(folder) in refused
 
 
 def test_of_a_text_that_is_never_trained_only_its_own_words_count(model, tokens):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from epbench import BadInput, load_book
+from epbench import load_book
 from epbench.finetuning.launching import Ranks
 from epbench.finetuning.tokens import SampleTokens
 from epbench.models.hf.model import TransformersModel
@@ -17,6 +17,8 @@ from epbench.tulving.finetuning.material import TulvingPlan, question_samples, t
 from epbench.tulving.finetuning.measures import measure, summary_of
 from epbench.tulving.judging.lexical import LexicalJudge
 from tests.finetuning.thread_ranks import together
+from tests.refusals import refusal
+from tests.scripts.run_files import lines_of, scores_of
 from tests.tulving.finetuning.tiny_book import N_EMPTY, N_OTHERS, write_tiny_book, write_tiny_model
 
 torch.set_num_threads(1)  # threads that wait for one another are slow where tests run side by side
@@ -46,39 +48,12 @@ def measured(tmp_path_factory, tiny, plan):
     return folder, measure(TransformersModel(str(tiny)), folder, plan, Ranks(), ABOUT)
 
 
-def read(path):
-    return json.loads(path.read_text())
-
-
 def answers(folder):
-    lines = (folder / "answers.jsonl").read_text().splitlines()
-    return {(record["key"], record["answer"]) for record in map(json.loads, lines)}
-
-
-def test_the_folder_is_that_of_the_script(measured, book, tiny, script, tmp_path):
-    ours = measured[0] / "tulving"
-    asked = [
-        "eval_scripts/tulving.py", "--dataset", book, "--memory", "none", "--model", f"hf:{tiny}",
-        "--max-tokens", MAX_TOKENS, "--out",
-    ]  # fmt: skip
-    done = script(*asked, tmp_path / "r")
-    assert done.returncode == 0, done.stderr
-    assert (ours / "scores.json").read_bytes() == (tmp_path / "r/scores.json").read_bytes()
-    assert answers(ours) == answers(tmp_path / "r") and len(answers(ours)) == 13
-    described, other = read(ours / "run.json"), read(tmp_path / "r/run.json")
-    for name in ("identity", "dataset", "book", "limit", "shard", "judge"):
-        assert described[name] == other[name]
-    assert described["label"] == "none, epoch-1"
-    assert {path.name for path in ours.iterdir()} == {path.name for path in (tmp_path / "r").iterdir()}
-    # The script can go on with our folder, where nothing is left to do.
-    journal = (ours / "answers.jsonl").read_bytes()
-    again = script(*asked, ours)
-    assert again.returncode == 0, again.stderr
-    assert (ours / "answers.jsonl").read_bytes() == journal
+    return {(record["key"], record["answer"]) for record in lines_of(folder / "answers.jsonl")}
 
 
 def test_the_summary_tells_trained_questions_from_others(measured, plan):
-    found, scores = measured[1]["tulving"], read(measured[0] / "tulving/scores.json")
+    found, scores = measured[1]["tulving"], scores_of(measured[0] / "tulving")
     assert {name: found[name] for name in scores} == scores
     counts = {name: (group["n"], group["n_failed"]) for name, group in found["groups"].items()}
     assert counts == {"trained": (8, 0), "not_trained": (N_OTHERS, 0), "empty": (N_EMPTY, 0)}
@@ -151,18 +126,18 @@ def test_a_summary_is_of_the_judge_that_the_scores_are_by(book, tiny, tmp_path):
     plan = plan_of(book, tiny, Strict)
     found = measure(TransformersModel(str(tiny)), tmp_path, plan, Ranks(), ABOUT)["tulving"]
     assert found["judge"]["name"] == "strict" and set(found["f1_by_bin"].values()) == {0.0}
-    with pytest.raises(BadInput, match="this run was judged by strict"):
-        measure(TransformersModel(str(tiny)), tmp_path, plan_of(book, tiny), Ranks(), ABOUT)
+    refused = refusal(measure, TransformersModel(str(tiny)), tmp_path, plan_of(book, tiny), Ranks(), ABOUT)
+    assert "this run was judged by strict" in refused
     assert summary_of(tmp_path / "tulving", plan_of(book, tiny)) == found
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_asked(plan, tiny, tmp_path):
-    long = replace(plan.reading, sampling=Sampling(100_000))
-    with pytest.raises(BadInput, match="the window of hf:.* has 32,768; allow fewer tokens for an answer"):
-        measure(TransformersModel(str(tiny)), tmp_path / "out", replace(plan, reading=long), Ranks(), ABOUT)
+    model, long = TransformersModel(str(tiny)), replace(plan.reading, sampling=Sampling(100_000))
+    refused = refusal(measure, model, tmp_path / "out", replace(plan, reading=long), Ranks(), ABOUT)
+    assert "has 32,768; allow fewer tokens for an answer" in refused
     sample = replace(plan.texts["trained_answers"][0], ids=[5] * 40_000, learned=[True] * 40_000)
-    with pytest.raises(BadInput, match=r"text 'held_out', sample t.*: expected at most the 32,768 tokens"):
-        replace(plan, texts={"held_out": [sample]}).check(TransformersModel(str(tiny)))
+    refused = refusal(replace(plan, texts={"held_out": [sample]}).check, model)
+    assert "text 'held_out', sample t" in refused and ": expected at most the 32,768 tokens" in refused
     assert not (tmp_path / "out").exists()
 
 

@@ -31,13 +31,9 @@ def record(epoch, value):
 
 
 def scores(trained=("b", "c")):
-    rows = [
-        {"id": id_, "bin": bin_, "question": f"{id_}?"} for id_, bin_ in zip("abcd", ("0", "1", "1", "2"), strict=True)
-    ]
-    plan = SimpleNamespace(
-        rows=rows, trained=[TrainingQuestion(id_, f"{id_}?", "x") for id_ in (*trained, "e")],
-        trained_ids=frozenset(trained),
-    )  # fmt: skip
+    rows = [{"id": id_, "bin": bin_, "question": f"{id_}?"} for id_, bin_ in zip("abcd", "0112", strict=True)]
+    questions = [TrainingQuestion(id_, f"{id_}?", "x") for id_ in (*trained, "e")]
+    plan = SimpleNamespace(rows=rows, trained=questions, trained_ids=frozenset(trained))
     return scores_of([record(0, None), record(1, 0.25), record(30, 0.75)], [STEP], plan, "all weights")
 
 

@@ -43,20 +43,12 @@ def test_an_abstention_has_no_items(answer):
         assert list(verdict(answer, truth).items) == []
 
 
-NAMES = [
-    "Zoe Brown",
-    "- Zoe Brown\n- Ann Lee",
-    "some lady",
-    "(Zoe Brown)",
-    "(See (Ann Lee))",
-    "It was Zoe Brown, I believe.",
-]
-
-
 @pytest.mark.parametrize(
     ("trace", "answer"),
     [
-        *[("entities", answer) for answer in NAMES],
+        *(("entities", name) for name in ("Zoe Brown", "- Zoe Brown\n- Ann Lee", "some lady", "(Zoe Brown)")),
+        ("entities", "(See (Ann Lee))"),
+        ("entities", "It was Zoe Brown, I believe."),
         ("times", "I am not sure; perhaps May 11, 2026."),
         ("times", "I have no information about this. However, May 2026 might be right."),
         ("entities", "I can't find it in the text. If I had to choose, I would say Ann Lee."),
@@ -83,10 +75,8 @@ def test_items_count_what_is_listed_besides_the_truth():
 
 def test_order_is_that_of_the_answer():
     truth = ["May 07, 2024", "June 01, 2025", "May 07, 2024"]
-    assert verdict("- June 1, 2025\n- May 7, 2024", truth, "times", "chronological").order == [
-        "June 01, 2025",
-        "May 07, 2024",
-    ]
+    found = verdict("- June 1, 2025\n- May 7, 2024", truth, "times", "chronological")
+    assert found.order == ["June 01, 2025", "May 07, 2024"]
 
 
 def test_an_account_is_one_item_scored_by_the_words_it_holds():
@@ -96,6 +86,8 @@ def test_an_account_is_one_item_scored_by_the_words_it_holds():
     assert (told.scores, partly.scores, len(told.items)) == ([1.0], [0.5], 1)
     assert list(verdict("I do not know.", [chapter], "full_details").items) == []
     assert len(verdict("Zoe sang.", [], "full_details").items) == 1
+    without_words = verdict("Zoe sang.", ["…"], "full_details")
+    assert (without_words.scores, without_words.items) == ([0.0], ["account"])
 
 
 def test_an_answer_of_a_million_brackets_is_judged():
@@ -103,16 +95,9 @@ def test_an_answer_of_a_million_brackets_is_judged():
     assert list(verdict("(" * 1_000_000, ["Zoe Brown"]).scores) == [0.0]
 
 
-def test_an_account_of_a_chapter_without_words_tells_nothing():
-    found = verdict("Zoe sang.", ["…"], "full_details")
-    assert (found.scores, found.items) == ([0.0], ["account"])
-
-
 @pytest.mark.parametrize(("text", "pieces"), [("On May 07, 2024 Anna Smith was there. ", 3), ("Anna Smith, ", 2)])
 def test_an_answer_in_circles_is_normalised_no_more_often_for_more_rounds(monkeypatch, text, pieces):
     calls = []
     monkeypatch.setattr(lexical, "normal", lambda words, real=lexical.normal: calls.append(words) or real(words))
-    LexicalJudge().verdict(
-        JudgeInput("a", "Who was there?", "entities", "all", ("Jane Doe", "Bob Miller"), text * 1_000)
-    )
+    verdict(text * 1_000, ["Jane Doe", "Bob Miller"])
     assert len(calls) <= 3 * pieces + 3

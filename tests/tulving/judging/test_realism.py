@@ -49,7 +49,10 @@ def test_every_event_is_rated_in_one_call_and_asked_about_once(book, tmp_path):
         path.write_text(re.sub(r'"rating": "[^"]+"', '"rating": "Odd"', path.read_text("utf-8"), count=1), "utf-8")
         with pytest.raises(BadInput, match="field 'rating': expected one of Realistic, .* found 'Odd'"):
             rated(book, endpoint, tmp_path)
-    rules, said = load_realism_prompts().rules.format(), ("Day", "Location", "Person", "Event", "What the person does")
+    rules, said = (
+        load_realism_prompts()["rules"].format(),
+        ("Day", "Location", "Person", "Event", "What the person does"),
+    )
     facts = [(of.event.day, of.event.space, of.event.entity, of.event.content, of.event.detail) for of in book.chapters]
     asked = [told(call.user) for call in endpoint.calls]
     assert sorted(map(str, asked)) == sorted(str(dict(zip(said, of, strict=True))) for of in facts)
@@ -67,7 +70,7 @@ def test_a_folder_keeps_to_one_book_and_one_judge(book, tmp_path, monkeypatch):
         rated(book, endpoint, tmp_path)
         with pytest.raises(BadInput, match="its realism_of is"):
             rated(replace(book, fingerprint="0" * 16), endpoint, tmp_path)
-        brief = replace(load_realism_prompts(), system="Be brief.")
+        brief = load_realism_prompts() | {"system": "Be brief."}
         monkeypatch.setattr(realism, "load_realism_prompts", lambda: brief)
         with pytest.raises(BadInput, match="its prompt_hash is"):
             rated(book, endpoint, tmp_path)

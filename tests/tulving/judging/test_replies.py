@@ -113,24 +113,6 @@ def test_what_a_judge_means_is_read_whatever_stands_around_it_and_in_which_order
     assert given_scores == scores
 
 
-blanks = st.sampled_from(["", " ", "\n", " \t"])
-
-
-@settings(deadline=None)
-@given(scores=st.lists(numbers, min_size=1, max_size=6), data=st.data())
-def test_numbers_as_text_mean_what_the_numbers_mean(scores, data):
-    def as_text(number):
-        before, after = data.draw(blanks), data.draw(blanks)
-        return f"{before}{number!r}{after}" if data.draw(st.booleans()) else number
-
-    plain = list(enumerate(scores, 1))
-    told = [(as_text(data.draw(st.sampled_from([number, float(number)]))), as_text(score)) for number, score in plain]
-    n = len(scores)
-    assert read_verdict(json.dumps(verdict(told)), n) == read_verdict(json.dumps(verdict(plain)), n)
-    order = data.draw(st.permutations(range(1, n + 1)))
-    assert read_order(json.dumps({"order": [as_text(place) for place in order]}), n) == [place - 1 for place in order]
-
-
 NO_NUMBERS = [*"one 1/2 nan NaN -Infinity inf -inf Infinity 1_0 \u0661 0x1 1e --1".split(), "", " ", "\x1c1", "\xa01"]
 
 
@@ -144,17 +126,6 @@ def test_a_text_that_is_no_number_is_refused(text):
             read_verdict(json.dumps(verdict(scores)), 1)
     with pytest.raises(UnusableReply):
         read_order(json.dumps({"order": [text]}), 1)
-
-
-@settings(deadline=None)
-@given(n=st.integers(1, 4), numbers=st.lists(st.integers(-1, 6), max_size=6))
-def test_only_one_score_for_each_true_item_is_a_verdict(n, numbers):
-    reply = json.dumps(verdict([(number, 1) for number in numbers]))
-    if sorted(numbers) == list(range(1, n + 1)):
-        assert read_verdict(reply, n)[1] == [1.0] * n
-    else:
-        with pytest.raises(UnusableReply):
-            read_verdict(reply, n)
 
 
 anything = st.recursive(

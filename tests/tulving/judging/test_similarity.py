@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epbench.errors import BadInput
-from epbench.judges.protocol import is_free
 from epbench.retrieval.embedders import SentenceTransformerEmbedder
 from epbench.tulving.judging.lexical import LexicalJudge
 from epbench.tulving.judging.load import load_judge
@@ -72,11 +71,7 @@ def test_initials_are_a_name(answer, score):
         ("times", ["May 07, 2024", "June 1, 2025"], "- 2024-05-07\n- June 2, 2025"),
         ("entities", ["Isaiah Bennett", "Sofia Ramos"], "1. Isaiah\n2. Sofia Ramos"),
         ("other_entities", ["Ann Lee"], "Joann Leeds was there."),
-        (
-            "full_details",
-            ["Zoe Brown sang a duet while the crowd did not cheer"],
-            "Zoe Brown sang a duet, not cheering",
-        ),
+        ("full_details", ["Zoe sang a duet while the crowd did not cheer"], "Zoe sang a duet, not cheering"),
     ],
 )
 def test_dates_people_and_accounts_are_judged_by_words(trace, truth, answer):
@@ -115,10 +110,8 @@ def test_items_and_order_are_those_of_the_answer():
 def test_every_text_is_embedded_once():
     embedder = ConceptEmbedder()
     judge = SimilarityJudge("concepts", lambda: embedder)
-    inputs = [
-        JudgeInput(str(n), f"? {n}", "contents", "all", (SHOW, CHESS), "a display of miniature trees")
-        for n in range(150)
-    ]
+    told = "contents", "all", (SHOW, CHESS), "a display of miniature trees"
+    inputs = [JudgeInput(str(n), f"? {n}", *told) for n in range(150)]
     assert len({judgement.key for judgement in judge.judge(inputs)}) == 150
     assert [*judge.judge(inputs)] and embedder.embedded
     assert len(embedder.embedded) == len(set(embedder.embedded))
@@ -166,10 +159,8 @@ def test_a_missing_model_is_one_line(monkeypatch):
         raise BadInput(f"st:{model}: not installed")
 
     monkeypatch.setattr(SentenceTransformerEmbedder, "__init__", missing)
-    judge = load_judge("minilm")
-    assert is_free(judge)
     with pytest.raises(BadInput, match="st:minilm: not installed"):
-        verdict("High Line", ["High Line"], judge=judge)
+        verdict("High Line", ["High Line"], judge=load_judge("minilm"))
 
 
 @pytest.mark.slow
@@ -251,16 +242,14 @@ def test_a_description_is_found_without_what_leads_to_it(answer, phrase):
 
 
 def test_a_name_stands_alone_whatever_leads_to_it():
-    assert texts("According to the text, that would be Film Festival.") & {"Film Festival"}
-    assert not any("would" in text for text in texts("According to the text, that would be Film Festival."))
+    found = texts("According to the text, that would be Film Festival.")
+    assert "Film Festival" in found and not any("would" in text for text in found)
     assert texts("They met at High Line, Wave Hill and Bryant Park.") == {"High Line", "Wave Hill", "Bryant Park"}
 
 
 def test_of_a_list_only_its_lines_are_taken():
-    assert texts("I come up with these:\n\n- Dog Show\n- a walk\n\nThat is everything there is.") == {
-        "Dog Show",
-        "a walk",
-    }
+    listed = "I come up with these:\n\n- Dog Show\n- a walk\n\nThat is everything there is."
+    assert texts(listed) == {"Dog Show", "a walk"}
 
 
 def test_what_the_question_names_is_left_out():

@@ -1,13 +1,10 @@
 """Judging the answers of a run: what is journaled and when, what is judged, and who may judge."""
 
-import json
 import tracemalloc
 from typing import get_args
 
 import pytest
 
-from epbench import BadInput, RunFailed
-from epbench.files.json_files import write_json
 from epbench.journals.journal import read_journal
 from epbench.judges.protocol import JUDGEMENTS, PUBLISHED, Judgement, PastJudge
 from epbench.progress import no_progress
@@ -16,14 +13,14 @@ from epbench.tulving.judging.load import OUTCOME_SORTS, SORTS, load_judge, load_
 from epbench.tulving.judging.verdicts import (
     JudgeInput,
     Verdict,
-    check_all_judged,
     judge_answers,
-    judge_failures,
     judge_input,
     judgement_records,
     plan_in_advance,
 )
 from epbench.tulving.questions.templates import Trace
+from tests.refusals import refusal
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.question_rows import row
 
 DATES = ("May 07, 2024", "June 01, 2024", "May 21, 2025")
@@ -34,7 +31,7 @@ def test_a_key_of_an_earlier_journal_is_found():
     assert GIVEN.key(LexicalJudge()) == "73566e7e7b3c1a9cafc9f05c"
     assert GIVEN.key(PastJudge("openai:tiny", load_judge_prompts().hash)) == "079fc201ef0ec52d84daf6a2"
     prompts = load_judge_prompts()
-    assert prompts.hash == "1e904662fe2a7aa3" and LexicalJudge.prompt_hash == "rules-3"
+    assert (prompts.hash, LexicalJudge.prompt_hash) == ("1e904662fe2a7aa3", "rules-3")
     request = prompts.verdict_request(GIVEN, GIVEN.key(PastJudge("openai:tiny", prompts.hash)), 2048)
     assert request.key("openai:tiny") == "2c77fbc98448d0892bb7cac2"
 
@@ -64,10 +61,8 @@ class Counting:
 
 def answers(folder, *given):
     folder.mkdir(exist_ok=True)
-    lines = [
-        json.dumps({"key": str(i), "id": id_, "repeat": repeat} | more) for i, (id_, repeat, more) in enumerate(given)
-    ]
-    (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    records = [{"key": str(i), "id": id_, "repeat": n, **more} for i, (id_, n, more) in enumerate(given)]
+    write_lines(folder / "answers.jsonl", records)
 
 
 def said(id_, answer, repeat=0):
@@ -85,7 +80,7 @@ def test_equal_answers_are_judged_once_and_come_back_in_the_order_of_the_rows(tm
     assert sorted(judge.asked) == ["x", "x", "y"]  # a and b ask the same, c does not, z is no row of this run
     assert [(v.id, v.items) for v in found] == [("a", ["x"]), ("a", ["y"]), ("b", ["x"]), ("c", ["x"])]
     assert judge_answers(tmp_path, ROWS, judge, no_progress) == found and len(judge.asked) == 3
-    records = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
+    records = lines_of(tmp_path / "judgements.jsonl")
     assert all((r["judge"], r["prompt_hash"], r["raw"]) == ("counting", "1", ["raw"]) for r in records)
 
 
@@ -95,31 +90,13 @@ def test_a_journaled_score_outside_0_to_1_is_refused_unless_it_was_published(tmp
     judge_answers(tmp_path, ROWS[:1], Counting(), no_progress)
     (record,) = read_journal(tmp_path / JUDGEMENTS).values()
     edited = record | {"scores": [score] * len(record["scores"])}
-    (tmp_path / JUDGEMENTS).write_text(json.dumps(edited) + "\n")
-    with pytest.raises(
-        BadInput, match=f"judgements.jsonl, record .* expected numbers from 0 to 1, found {score}; delete"
-    ):
-        judgement_records(tmp_path, ROWS[:1], Counting())
+    write_lines(tmp_path / JUDGEMENTS, [edited])
+    refused = refusal(judgement_records, tmp_path, ROWS[:1], Counting())
+    assert "judgements.jsonl, record " in refused and f"expected numbers from 0 to 1, found {score}; delete" in refused
     (answer,) = read_journal(tmp_path / "answers.jsonl")
-    (tmp_path / JUDGEMENTS).write_text(json.dumps(edited | {"key": answer}) + "\n")
+    write_lines(tmp_path / JUDGEMENTS, [edited | {"key": answer}])
     ((_, _, published),) = judgement_records(tmp_path, ROWS[:1], PastJudge("claude", PUBLISHED))
     assert set(published["scores"]) <= {0.0, 1.0}
-
-
-def test_another_judge_takes_a_run_over_when_it_has_judged_every_answer(tmp_path):
-    answers(tmp_path, said("a", "x"), said("c", "y"), ("b", 0, {"failure": "429"}))
-    judge = Counting(fails=["x"])
-    verdicts = judge_answers(tmp_path, ROWS, judge, no_progress)
-    assert [verdict.id for verdict in verdicts] == ["c"] and judge_failures(tmp_path, judge) == {"too loud": 1}
-    check_all_judged(tmp_path, ROWS, verdicts, judge)  # nobody has scored the run yet
-    scores = {"judge": {"name": "counting", "prompt_hash": "1"}}
-    write_json(tmp_path / "scores.json", scores)
-    check_all_judged(tmp_path, ROWS, verdicts, judge)  # the scores were its own
-    scores["judge"]["prompt_hash"] = None
-    write_json(tmp_path / "scores.json", scores)
-    with pytest.raises(RunFailed, match="no verdict on 1 of 2 answers; .* remain those of judge counting; start again"):
-        check_all_judged(tmp_path, ROWS, verdicts, judge)
-    check_all_judged(tmp_path, ROWS, judge_answers(tmp_path, ROWS, Counting(), no_progress), judge)
 
 
 def test_a_plan_before_there_are_answers_is_an_upper_bound(monkeypatch):

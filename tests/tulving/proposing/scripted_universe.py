@@ -88,9 +88,8 @@ class ScriptedUniverse:
         known = re.search(r"give others:\n(.+)", prompt)
         there = json.loads(known[1]) if known else []
         if task == "review":
-            reply = {
-                "keep": [text for text in json.loads(prompt.split("\n")[1]) if text not in there][: wanted["keep"]]
-            }
+            kept = [text for text in json.loads(prompt.split("\n")[1]) if text not in there]
+            reply = {"keep": kept[: wanted["keep"]]}
         else:
             free = {part: [text for text in pool(task, subject, part) if text not in there] for part in wanted}
             reply = {part: free[part][:n] for part, n in wanted.items()}

@@ -22,10 +22,9 @@ def test_parts_that_a_reply_leaves_out_are_asked_for_again():
         {"part": "quay", "text": "Rope Quay"}, {"part": "quay", "text": "Tar Quay"},
     ]  # fmt: skip
     assert wanted.missing == {"yard": 3} and wanted.goes_on
-    assert "places of several kinds" not in wanted.prompt(load_pack())
-    assert '- "yard": 3\n\nThese are there already; give others:\n["Rope Quay", "Tar Quay"]' in wanted.prompt(
-        load_pack()
-    )
+    prompt = wanted.prompt(load_pack())
+    assert "places of several kinds" not in prompt
+    assert '- "yard": 3\n\nThese are there already; give others:\n["Rope Quay", "Tar Quay"]' in prompt
     read(wanted, {"yard": ["Sail Yard", "Mast Yard"]})
     assert not wanted.missing and not wanted.goes_on  # enough, though fewer than asked for
 
@@ -42,10 +41,8 @@ def test_a_reply_without_the_list_is_refused_as_a_whole():
     whole = read(wanted, "no") + read(wanted, {"quay": "Rope Quay"}) + list(wanted.read({"failure": "cut off"}))
     whole += read(wanted, '{"quay": [], "quay": ["Rope Quay"]}')
     assert [note["text"] for note in whole] == [""] * 4 and not any(wanted.kept.values())
-    for note, reason in zip(
-        whole, ("no JSON object", "field 'quay': expected a list", "not usable: cut off", "more than once"), strict=True
-    ):
-        assert reason in note["refused"]
+    reasons = "no JSON object", "field 'quay': expected a list", "not usable: cut off", "more than once"
+    assert all(reason in note["refused"] for note, reason in zip(whole, reasons, strict=True))
     assert wanted.rounds == ROUNDS and not wanted.goes_on
 
 

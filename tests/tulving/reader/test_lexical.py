@@ -60,14 +60,8 @@ def test_every_own_template_is_understood():
     book = make_book(Recipe("short"))
     context = book.book()
     # The latest and the order differ from all matches only where there are several.
-    asked = {
-        t.id: next(
-            q
-            for q in book.questions
-            if q.template == t.id and (q.n_chapters == 1 if t.get == "all" else q.n_chapters > 1)
-        )
-        for t in TEMPLATES
-    }
+    telling = [q for q in book.questions if (q.n_chapters == 1 if q.get == "all" else q.n_chapters > 1)]
+    asked = {t.id: next(q for q in telling if q.template == t.id) for t in TEMPLATES}
     requests = [Request(str(i), "", context, f"Question: {q.question}\n\nAnswer at once.") for i, q in asked.items()]
     for reply in LexicalReader().answer(requests):
         question = asked[int(reply.id)]

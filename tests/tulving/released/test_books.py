@@ -1,7 +1,6 @@
 import io
 import json
 import os
-import re
 import shutil
 import zipfile
 from collections import Counter
@@ -23,6 +22,8 @@ from epbench.tulving.released.archive import open_archive, reader_of, writer_of
 from epbench.tulving.released.books import published_chapters, published_events, read_book
 from epbench.tulving.released.runs import score_published_runs
 from tests.published_data import ARCHIVES, BOOKS
+from tests.refusals import refusal
+from tests.scripts.run_files import lines_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,9 +52,8 @@ def test_a_published_book_gives_the_published_counts(path, book, counts):
     archive = open_archive(path)
     data = read_book(archive, archive.find_book(book, "default", "narrative"))
     answerable = [q for q in data.questions if q.n_chapters]
-    again = select(data.questions, rule="alphabetical")
     assert (len(answerable), len(single_event(data.questions)), len(data.selected)) == counts
-    assert len(again) == counts[2]
+    assert len(select(data.questions, rule="alphabetical")) == counts[2]
     ours = {q.id: q for q in data.questions}
     for q in data.selected:
         if q.n_chapters:
@@ -133,7 +133,7 @@ def test_published_runs_are_rescored_to_the_last_digit(path, expected, tmp_path)
             if theirs not in ("f1_by_bin", "n_chronological"):
                 assert scores[names.get(theirs, theirs)] == pytest.approx(value, abs=1e-9)
         assert scores["f1_by_bin"] == pytest.approx(run["unrounded"]["f1_by_bin"], abs=1e-9)
-        lines = [json.loads(line) for line in (found[name] / "judgements.jsonl").read_text().splitlines()]
+        lines = lines_of(found[name] / "judgements.jsonl")
         result = formulas("episodic_f1").episodic_f1(
             predictions=[line["items"] for line in lines],
             references=[q.answer for q in selected],
@@ -184,8 +184,8 @@ def test_several_generating_models_are_told_apart(archive):
     book = next(books.iterdir())
     shutil.copytree(book, books / book.name.replace("model_made_", "model_gpt-4o-2024-05-13_"))
     found = open_archive(archive)
-    with pytest.raises(BadInput, match="choose one by its generator: gpt-4o-2024-05-13, made"):
-        found.find_book("short", "default", "narrative")
+    refused = refusal(found.find_book, "short", "default", "narrative")
+    assert "choose one by its generator: gpt-4o-2024-05-13, made" in refused
     theirs = found.find_book("short", "default", "narrative", "gpt-4o-2024-05-13")
     assert theirs.generator == "gpt-4o-2024-05-13"
     names = {found.dataset_of(book) for book in found.books}
@@ -199,8 +199,7 @@ def test_several_generating_models_are_told_apart(archive):
 
 
 def test_the_error_of_a_missing_book_lists_the_books_that_there_are(released):
-    with pytest.raises(BadInput, match=r"it has: short by made"):
-        open_archive(released).find_book("short", "news", "narrative")
+    assert "it has: short by made" in refusal(open_archive(released).find_book, "short", "news", "narrative")
 
 
 DAMAGES = {
@@ -211,7 +210,7 @@ DAMAGES = {
     "a layout without a style": (
         "meta_events.json",
         b'[{"nb_paragraphs": 1}]',
-        r"field '\[0\].style': expected a text, found nothing",
+        r"field '\[0\].style': expected a text",
     ),
     "truncated Parquet": ("books/*/df_qa.parquet", b"PAR1", "not Parquet, or truncated"),
     "a foreign Parquet": (
@@ -258,8 +257,7 @@ def test_a_damaged_question_is_named_by_row_and_field(archive):
         place, kind = table.column_names.index(column), table.schema.field(column).type
         pq.write_table(table.set_column(place, column, pa.array(values, kind)), path)
         field = "correct_answer[0]" if value == [None] else column
-        with pytest.raises(BadInput, match=re.escape(f"row 3, field {field!r}: {message}")):
-            read_book(found, found.books[0])
+        assert f"row 3, field {field!r}: {message}" in refusal(read_book, found, found.books[0])
 
 
 @pytest.mark.slow
@@ -269,9 +267,8 @@ def test_a_damaged_entry_of_a_zip_stops_only_the_runs_that_need_it(released, tmp
     with zipfile.ZipFile(released) as files:
         entry = next(e for e in files.infolist() if "gpt-4o-mini/raw_answers/7.json" in e.filename)
     start = entry.header_offset + 30 + len(entry.filename) + 4
-    content[start : entry.header_offset + 30 + len(entry.filename) + entry.compress_size] = b"\xff" * (
-        entry.compress_size - 4
-    )
+    n = entry.compress_size - 4
+    content[start : start + n] = b"\xff" * n
     (tmp_path / "damaged.zip").write_bytes(content)
     rescored = score_published_runs(open_archive(tmp_path / "damaged.zip"), tmp_path / "runs", no_progress)
     assert len(rescored.scores) == 2
@@ -287,12 +284,10 @@ def test_a_zip_that_is_foreign_truncated_or_points_outside_is_refused(released, 
         archive.writestr("../../evil.json", "[]")
     with zipfile.ZipFile(tmp_path / "foreign.zip", "w") as archive:
         archive.writestr("data/readme.txt", "x")
-    for name, message in (
-        ("cut.zip", "truncated"), ("text.zip", "not a zip"), ("outside.zip", "points outside of the archive"),
-        ("foreign.zip", "no published book"), ("absent.zip", "no such folder or zip"),
-    ):  # fmt: skip
-        with pytest.raises(BadInput, match=message):
-            open_archive(tmp_path / name)
+    messages = {"cut": "truncated", "text": "not a zip", "outside": "points outside of the archive"}
+    messages |= {"foreign": "no published book", "absent": "no such folder or zip"}
+    for name, message in messages.items():
+        assert message in refusal(open_archive, tmp_path / f"{name}.zip")
     assert not (tmp_path.parent.parent / "evil.json").exists()
 
 

@@ -1,11 +1,10 @@
 """Question by question on the page of a run on a Tulving book: each card against the journals and the chapters."""
 
-import json
-
 import pytest
 
 from epbench.tulving.scores.inventions import NO_BOOK
 from tests.reports.page_data import questions_of
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row
 
@@ -33,10 +32,7 @@ def test_every_card_is_what_the_journals_and_the_book_say(tmp_path):
     html = run(tmp_path / "r")
     found = {question["id"]: question for question in questions_of(html)}
     assert list(found) == [r["id"] for r in ROWS] and NO_BOOK not in html
-    verdicts = {}
-    for line in (tmp_path / "r/judgements.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        verdicts[record["id"]] = record
+    verdicts = {record["id"]: record for record in lines_of(tmp_path / "r/judgements.jsonl")}
     for given in ROWS:
         card = found[given["id"]]
         assert card["facets"] == {name: given[name] for name in ("bin", "cue", "trace", "get")}
@@ -79,19 +75,8 @@ def test_repeats_are_cards_of_their_own(tmp_path):
 
 def test_what_a_system_retrieved_is_shown(tmp_path):
     run(tmp_path / "r")
-    records = [
-        {"key": "both@2", "memories": ["m 1", "m 2"]},
-        {"key": "one@2", "memories": []},
-        {"key": "lost@2", "failure": "x"},
-    ]
-    (tmp_path / "r/retrieved.jsonl").write_text(
-        "".join(json.dumps({"of": "x", "seconds": 1, **record}) + "\n" for record in records)
-    )
+    found = {"both": {"memories": ["m 1", "m 2"]}, "one": {"memories": []}, "lost": {"failure": "x"}}
+    records = [{"key": f"{id_}@2", "of": "x", "seconds": 1, **more} for id_, more in found.items()]
+    write_lines(tmp_path / "r/retrieved.jsonl", records)
     shown = {card["id"]: card["retrieved"] for card in questions_of(run(tmp_path / "r"))}
     assert shown == {"both": ["m 1", "m 2"], "one": [], "none": None, "lost": None}
-
-
-def test_the_same_run_has_the_same_page(tmp_path):
-    every = ANSWERED | {("lost", 0): "Ada Moss"}  # what failed would be asked again, which takes time, as the page says
-    first = run(tmp_path / "r", answered=every)
-    assert run(tmp_path / "r", answered=every) == first

@@ -18,6 +18,7 @@ from epbench.tulving.scores.judge_agreement import (
     judges_of,
     last_judge,
 )
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.question_rows import row
 
 
@@ -71,15 +72,6 @@ def test_what_only_one_has_judged_is_left_out():
         judge_agreement(FIRST[:1], SECOND[1:], texts(*FIRST))
 
 
-@given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=4), min_size=1, max_size=30))
-def test_a_judge_agrees_with_itself(scores):
-    rows = [verdict(f"q{i}-", given) for i, given in enumerate(scores)]
-    found = judge_agreement(rows, rows, texts(*rows))
-    assert found["item_agreement"] == 1 and found["score_difference"] == found["f1_difference"] == 0
-    assert found["kappa"] in (None, 1.0) and found["disagreements"] == []
-    assert found["f1_correlation"] is None or found["f1_correlation"] == pytest.approx(1)
-
-
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=40))
 def test_kappa_is_agreement_beyond_chance(pairs):
     first = [verdict(f"q{i}-", [one]) for i, (one, _) in enumerate(pairs)]
@@ -88,11 +80,11 @@ def test_kappa_is_agreement_beyond_chance(pairs):
     n, yes = len(pairs), [sum(pair[k] for pair in pairs) / len(pairs) for k in (0, 1)]
     chance = yes[0] * yes[1] + (1 - yes[0]) * (1 - yes[1])
     same = sum(one == other for one, other in pairs) / n
-    if chance == 1:
-        assert found["kappa"] is None
-    else:
-        assert found["kappa"] == pytest.approx((same - chance) / (1 - chance))
+    assert found["kappa"] == (None if chance == 1 else pytest.approx((same - chance) / (1 - chance)))
     assert len(found["disagreements"]) == min(SHOWN, sum(one != other for one, other in pairs))
+    alone = judge_agreement(first, first, texts(*first))
+    assert (alone["item_agreement"], alone["score_difference"], alone["disagreements"]) == (1, 0, [])
+    assert alone["kappa"] in (None, 1.0) and alone["f1_correlation"] in (None, pytest.approx(1))
 
 
 def test_tables_show_it():
@@ -112,10 +104,6 @@ TRUE = {"a": ["Ann", "Bob"], "b": ["Ann"], "c": ["Cleo"], "d": []}
 ROWS = [row(id_, items, question=f"Who in {id_}?", bin="2", n_chapters=2) for id_, items in TRUE.items()]
 
 
-def write(path, records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-
 def judged(judge, row, answer, items, scores, **more):
     key = judge_input(row, answer).key(judge)
     about = {"key": key, "id": row["id"], "judge": judge.name, "prompt_hash": judge.prompt_hash}
@@ -126,12 +114,10 @@ def judged(judge, row, answer, items, scores, **more):
 def folder(tmp_path):
     """Four answers, one of them given twice; the second judge has failed on the third."""
     given = [("a", "Ann", 0), ("a", "Ann", 1), ("a", "Bob!", 2), ("b", "An", 0), ("c", "Cleo", 0), ("d", "Dan", 0)]
-    write(
-        tmp_path / "answers.jsonl",
-        [{"key": f"k{i}", "id": id_, "repeat": n, "answer": answer} for i, (id_, answer, n) in enumerate(given)],
-    )
+    answers = [{"key": f"k{i}", "id": id_, "repeat": n, "answer": text} for i, (id_, text, n) in enumerate(given)]
+    write_lines(tmp_path / "answers.jsonl", answers)
     a, b, c, d = ROWS
-    write(
+    write_lines(
         tmp_path / "judgements.jsonl",
         [
             judged(ONE, a, "Ann", ["Ann"], [1.0, 0.0]),
@@ -149,7 +135,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_agreement_by_hand(folder):
+def test_agreement_by_hand_with_the_largest_disagreements_first_and_both_reasons(folder):
     (pair,) = agreements(folder, ROWS)
     assert pair["judges"] == ["lexical", "openai:tiny"]
     # Shared are Ann, Bob!, An and Dan; their true items have the scores 1 0 | 0 1 | 0 and 1 0 | .5 1 | 1.
@@ -161,10 +147,6 @@ def test_agreement_by_hand(folder):
     assert pair["f1_distance"] == pytest.approx((0 + 1 / 12 + 1 + 1) / 4)
     # Found by the first: 1 0 0 1 0, by the second: 1 0 1 1 1; chance agrees on .4 · .8 + .6 · .2
     assert pair["kappa"] == pytest.approx((0.6 - 0.44) / (1 - 0.44))
-
-
-def test_the_largest_disagreements_come_first_with_both_reasons(folder):
-    (pair,) = agreements(folder, ROWS)
     assert [case["id"] for case in pair["disagreements"]] == ["b", "d", "a"]
     first = pair["disagreements"][0]
     assert (first["question"], first["answer"], first["truth"]) == ("Who in b?", "An", ["Ann"])
@@ -192,12 +174,11 @@ def test_a_published_judge_is_found_under_the_keys_of_the_answers(folder):
 
 
 def test_one_judge_agrees_with_nobody(folder):
-    records = [json.loads(line) for line in (folder / "judgements.jsonl").read_text().splitlines()]
-    write(folder / "judgements.jsonl", records[:5])
+    write_lines(folder / "judgements.jsonl", lines_of(folder / "judgements.jsonl")[:5])
     assert judges_of(folder) == [ONE]
     with pytest.raises(BadInput, match="expected verdicts by at least two judges, judged by lexical"):
         agreements(folder, ROWS)
-    write(folder / "judgements.jsonl", [])
+    write_lines(folder / "judgements.jsonl", [])
     with pytest.raises(BadInput, match="judged by nobody"):
         agreements(folder, ROWS)
 

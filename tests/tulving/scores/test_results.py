@@ -17,6 +17,7 @@ from epbench.tulving.judging.verdicts import judge_answers, judged, lost_questio
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.results import finish, scores_of
 from epbench.tulving.scores.tables import complete_first, markdown_table, naming_notes, notes, score_cell, screen_tables
+from tests.scripts.run_files import lines_of, write_lines
 from tests.tulving.made_runs import FAILURE, Told, made_run
 from tests.tulving.question_rows import row
 
@@ -38,10 +39,6 @@ def telling(*ids, repeats=1):
     return Told({(id_, n): f"Person {id_}" for id_ in ids for n in range(repeats)})
 
 
-def lines_of(file):
-    return file.read_text().splitlines()
-
-
 def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     rows = [person(f"{letter}x") for letter in "abcdefgh"]
     ids = [row["id"] for row in rows]
@@ -49,7 +46,7 @@ def test_failed_questions_are_counted_apart_and_asked_again(tmp_path):
     assert (first["n_failed"], first["n_questions"], first["failed_by_bin"]) == (2, 8, {"1": 2})
     assert first["f1_by_bin"] == {} and first["incomplete"]["f1_by_bin.1"] == [0.75, 1.0]
     assert shaky.asked == ids
-    reasons = [json.loads(line).get("failure") for line in lines_of(tmp_path / "r/answers.jsonl")]
+    reasons = [record.get("failure") for record in lines_of(tmp_path / "r/answers.jsonl")]
     assert reasons.count(FAILURE) == 2
     second = made_run(tmp_path / "r", rows, again := telling(*ids))
     assert again.asked == ["bx", "dx"]
@@ -71,7 +68,7 @@ def test_a_repeat_that_is_missing_is_lost_and_never_more_are_found_than_asked(tm
     rows = [person("ax"), person("bx")]
     given = [("ax", 0, "Nobody"), ("ax", 1, "Person ax"), ("ax", 0, "Person ax"), ("bx", 1, "Person bx")]
     lines = [{"key": str(i), "id": id_, "repeat": n, "answer": text} for i, (id_, n, text) in enumerate(given)]
-    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(tmp_path / "answers.jsonl", lines)
     verdicts = judge_answers(tmp_path, rows, LexicalJudge(), no_progress)
     assert [(v.id, list(v.scores)) for v in verdicts] == [("ax", [1]), ("ax", [1]), ("bx", [1])]
     assert [question.id for question in lost_questions(rows, verdicts, 2)] == ["bx"]
@@ -105,10 +102,10 @@ def test_incomplete_scores_are_shown_as_ranges_and_rank_nowhere(tmp_path, drawn_
     assert notes({"part": part})[0].startswith("1 of 4 questions") and "questions have" not in notes({"w": whole})[0]
     page = (tmp_path / "r/report.html").read_text()
     assert "0.75–1.00 (4, 1 lost)" in page and "0.750–1.000 (incomplete)" in page
-    for shown, ranges in ((page, 1), (comparison_report("b", {"part": part, "whole": whole}), 1)):
+    for shown in (page, comparison_report("b", {"part": part, "whole": whole})):
         figure = re.search("<svg.*</svg>", shown, re.DOTALL)[0]
         assert "all wrong to all right" in figure
-        assert figure.count("url(#h") == ranges + 1  # hatched: the bin, and its sign in the legend
+        assert figure.count("url(#h") == 2  # hatched: the bin, and its sign in the legend
     assert "url(#h" not in comparison_report("b", {"whole": whole})
 
 
@@ -129,18 +126,13 @@ def test_runs_of_different_judges_name_them_in_each_line_and_say_so():
 def test_what_memory_cost_stands_below_the_scores():
     scores = scores_of([judged_row("ax"), judged_row("bx")], [], judge=LexicalJudge())
     seconds = {"p50": 0.25, "p95": 1.5}
-    price = {
-        "store": seconds,
-        "retrieve": seconds,
-        "tokens_storing": 9,
-        "tokens_retrieving": None,
-        "bytes_per_fact": None,
-    }
-    prices = {"a": {**price, "by_k": {"3": {"tokens": 40.0, "memories": 2.0, "left_out": 1}}}}
+    price = {"store": seconds, "retrieve": seconds, "tokens_storing": 9, "tokens_retrieving": None}
+    price |= {"bytes_per_fact": None, "by_k": {"3": {"tokens": 40.0, "memories": 2.0, "left_out": 1}}}
+    prices = {"a": price}
     runs = {"a": scores, "b": scores, "c": scores}
     alone = comparison_report("b", runs, prices)
     assert "What memory cost" in alone and "0.250" in alone and FRONTIER not in alone
-    both = comparison_report("b", runs, {**prices, "b": prices["a"]})
+    both = comparison_report("b", runs, {**prices, "b": price})
     assert FRONTIER in both and "tokens before the reader" in both
     assert "What memory cost" not in comparison_report("b", runs)
 
@@ -183,7 +175,7 @@ def test_a_run_that_was_asked_fewer_questions_stands_after_the_others_and_says_s
 
 def said(folder, answers, **more):
     lines = [{"key": id_, "id": id_, "repeat": 0, "answer": answer, **more} for id_, answer in answers.items()]
-    (folder / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(folder / "answers.jsonl", lines)
 
 
 NO_ANSWERS = {
@@ -207,10 +199,8 @@ def test_a_refusal_and_a_text_that_only_looks_like_an_answer_have_failed_in_old_
     assert (refused["outcome"], refused["failure"]) == ("failed", "the reader refused to answer")
     assert (refused["answer"], refused["items"], right["outcome"]) == (NO_ANSWERS["ax"], None, "right")
 
-
-def test_a_run_in_which_every_question_is_refused_has_nothing_to_score(tmp_path):
     with pytest.raises(NothingToScore, match="most often .1.: the reader refused to answer"):
-        judged_run(tmp_path / "r", [person("ax")], lambda folder: said(folder, {"ax": NO_ANSWERS["ax"]}))
+        judged_run(tmp_path / "s", rows[:1], lambda folder: said(folder, {"ax": NO_ANSWERS["ax"]}))
 
 
 def test_a_published_judge_has_read_refusals_as_answers_and_its_verdicts_stand(tmp_path):
@@ -219,7 +209,7 @@ def test_a_published_judge_has_read_refusals_as_answers_and_its_verdicts_stand(t
     with open_run(tmp_path / "r", {}, {"book": "b"}) as folder:
         said(folder, {"ax": NO_ANSWERS["ax"]})
         verdict = {"key": "ax", "id": "ax", "judge": "claude", "items": [], "scores": [], "order": [], "reason": ""}
-        (folder / "judgements.jsonl").write_text(json.dumps(verdict) + "\n")
+        write_lines(folder / "judgements.jsonl", [verdict])
         more = {"judge": {"name": "claude", "prompt_hash": None, "passport": None}}
         assert finish(folder, rows, judge, "released", more=more)["f1_by_bin"] == {"0": 1.0}
 
@@ -250,18 +240,14 @@ def test_naming_too_much_is_warned_of_and_so_is_a_rank_that_hangs_on_it():
     runs = {"all": naming(0.8, 0.1, 11.9), "few": naming(0.7, 0.7, 1.5), "none": naming(0.2, 0.2, None)}
     runs["other"] = naming(0.9, 0.0, 1, 5)
     many, ranks = naming_notes(runs)
-    assert many.startswith("all: its answers name 11.9 items for each true one") and many.endswith(
-        "simple recall is 0.100."
-    )
-    assert ranks.endswith("By simple recall all is ahead of few; all is ahead of none."), (
-        "other was asked other questions"
-    )
+    assert many.startswith("all: its answers name 11.9 items for each true one")
+    assert many.endswith("simple recall is 0.100.")
+    # The run `other` was asked other questions.
+    assert ranks.endswith("By simple recall all is ahead of few; all is ahead of none.")
     for shown in (markdown_table(runs), comparison_report("b", runs), str(notes(runs))):
         assert "name 11.9 items" in shown and "all is ahead of few" in shown
     assert "| all | 11.900 | – | 0.100 |" in markdown_table(runs) and screen_tables(runs)
     assert notes({"all": runs["all"]})[0].startswith("The answers name 11.9 items")
-    older = {
-        name: {k: v for k, v in run.items() if k not in ("items_ratio", "harsh_simple_recall_score")}
-        for name, run in runs.items()
-    }
-    assert naming_notes(older) == [] and markdown_table(older)
+    older = naming(0.8, 0.1, 11.9)
+    del older["items_ratio"], older["harsh_simple_recall_score"]
+    assert naming_notes({"a": older, "b": older}) == [] and markdown_table({"a": older})

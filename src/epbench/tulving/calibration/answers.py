@@ -143,7 +143,6 @@ def _naming(
 
 
 def _in_part(draws: RandomStream, asked: CalibrationQuestion, item: str, part: str) -> Draft:
-    """All items, one of them in part only."""
     text = worded(draws, asked, [part if other == item else other for other in asked.reference])
     return Draft(asked, text, {other: 0.5 if other == item else 1.0 for other in asked.reference}, len(asked.reference))
 

@@ -170,12 +170,17 @@ def store_passport(judge: JudgeIdentity, passport: Passport) -> None:
 def find_passport(judge: JudgeIdentity) -> Passport | None:
     """Return the stored passport of this judge, with its prompts and setup; a judge that costs nothing gets a new one.
 
-    It is stored if the judge has weights, which take seconds to load. A stored file that is no passport only gets a warning.
+    It is stored if the judge has weights, which take seconds to load. A stored file that is no passport, or that of another
+    judge, only gets a warning.
     """
     path = passport_path(judge)
     if path.is_file():
         try:
-            return read_passport(path, judge)
+            passport = read_json(path, _PASSPORT)
+            for field, expected in (about_judge(judge, "judge") | {"setup": judge.setup}).items():
+                if passport.get(field, "") != expected:
+                    raise BadInput(f"{path}, field {field!r}: expected {expected!r}, got {passport.get(field)!r}")
+            return passport
         except BadInput as error:
             _log.warning("%s; the passport is ignored until this judge is checked again", error)
     return _passport_by_rules(judge)
@@ -198,15 +203,6 @@ def _passport_by_rules(judge: JudgeIdentity) -> Passport | None:
     passport = make_passport(rules, calibration_set, verdicts, 0)
     if isinstance(rules, SimilarityJudge):
         store_passport(rules, passport)
-    return passport
-
-
-def read_passport(path: Path, judge: JudgeIdentity) -> Passport:
-    """Read a passport from a file; BadInput if the file is not one, or that of another judge."""
-    passport = read_json(path, _PASSPORT)
-    for field, expected in (about_judge(judge, "judge") | {"setup": judge.setup}).items():
-        if passport.get(field, "") != expected:
-            raise BadInput(f"{path}, field {field!r}: expected {expected!r}, got {passport.get(field)!r}")
     return passport
 
 

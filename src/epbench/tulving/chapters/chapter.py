@@ -101,15 +101,12 @@ class RuleWriter(ABC):
         """Return the text of one candidate."""
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
-        """See `Writer.candidates`."""
         return [Candidate(task, self.write(task)) for task in progress(tasks, "chapters", len(tasks))]
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
-        """Return no doubts: there is nothing that a model would have to look at."""
         return [[] for _ in candidates]
 
     def about(self) -> Mapping[str, Any]:
-        """Return nothing: there are no prompts and no tokens."""
         return {}
 
 
@@ -129,9 +126,8 @@ class Chapter:
     n_paragraphs: int  # the number of its paragraphs
     text: str  # its text without a heading; a blank line separates paragraphs
     secondary: tuple[str, ...]  # the full names of its side characters
-    told: Mapping[str, str] | None = (
-        None  # the words that tell each fact; None at level 1, where these are the names themselves
-    )
+    # The words that tell each fact; None at level 1, where these are the names themselves
+    told: Mapping[str, str] | None = None
     # What a reader must have read to know each fact, in chapters and paragraphs from 1; empty at level 1
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     outcomes: Sequence[Outcome] = ()  # what the event changes for its main character, at level 5
@@ -139,27 +135,19 @@ class Chapter:
 
 def event_values(event: Event) -> dict[str, str]:
     """Return the parts of an event under the names that the config `chapters` gives them."""
-    return {
-        "date": event.time.isoformat(),
-        "location": event.space,
-        "entity": event.entity,
-        "content": event.content,
-        "detail": event.detail,
-    }
+    told = {"location": event.space, "entity": event.entity, "content": event.content, "detail": event.detail}
+    return {"date": event.time.isoformat(), **told}
 
 
-def fill_secondary(drafts: list[Candidate], names: Iterable[str]) -> list[Chapter]:
+def fill_secondary(drafts: Sequence[Candidate], names: Iterable[str]) -> list[Chapter]:
     """Replace every `$entity_<i>` by a full name that no other chapter has, and remove the numbers of paragraphs.
 
-    The accepted drafts come in the order of the book. Their list is emptied, so that a long book is not held twice. BadInput if
-    there are fewer names than side characters.
+    The accepted drafts come in the order of the book. BadInput if there are fewer names than side characters.
     """
     supply, waiting = iter(names), list[str]()
     number_of = {draft.task.number: number for number, draft in enumerate(drafts, 1)}
     chapters: list[Chapter] = []
-    drafts.reverse()
-    while drafts:
-        draft = drafts.pop()
+    for draft in drafts:
         task, plan = draft.task, draft.task.plan
         numbers = sorted({int(number) for number in PLACEHOLDER.findall(draft.text)})
         name_of = dict(zip(numbers, _fitting(supply, waiting, task.event.first_name), strict=False))

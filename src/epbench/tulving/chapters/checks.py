@@ -166,7 +166,6 @@ def _without_words(text: str, event: Event, plan: ChapterPlan) -> str:
 
 
 def _check_prose(paragraphs: list[str], event: Event) -> list[str]:
-    """The faults of the prose that rules can see."""
     failed = []
     bodies = [re.sub(r"^\(\d+\) ", "", paragraph) for paragraph in paragraphs]
     if any(with_right_articles(body) != body for body in bodies):

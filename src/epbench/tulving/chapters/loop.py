@@ -99,14 +99,7 @@ def write_chapters(
         BadInput: No event got a chapter; the message says which checks failed and shows one candidate.
         RunFailed: The writer's model left requests without an answer, or its checker gave no verdict on some chapters.
     """
-    drafts, writing = _accepted_drafts(first_tasks(events, layouts, plans), writer, vocabulary, progress)
-    return fill_secondary(drafts, secondary_names), writing  # which empties the drafts, so nothing else may hold them
-
-
-def _accepted_drafts(
-    first: Sequence[Task], writer: Writer, vocabulary: Vocabulary | None, progress: Progress
-) -> tuple[list[Candidate], Writing]:
-    """All rounds, from the first task of each event: the drafts in the order of their events, and how they were written."""
+    first = first_tasks(events, layouts, plans)
     accepted: dict[int, Candidate] = {}
     last: dict[int, Candidate] = {}
     failed: dict[int, list[str]] = {}
@@ -136,7 +129,8 @@ def _accepted_drafts(
     dropped = {number: (first[number].event, checks) for number, checks in sorted(failed.items()) if checks}
     drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
-    return drafts, Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
+    writing = Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
+    return fill_secondary(drafts, secondary_names), writing
 
 
 def _failed_checks(candidate: Candidate, vocabulary: Vocabulary | None) -> list[str]:
@@ -164,7 +158,6 @@ def first_tasks(events: Sequence[Event], layouts: Sequence[Layout], plans: Seque
 
 
 def _iteration(failed: Mapping[int, list[str]], n_exact: int) -> Iteration:
-    """The numbers of a round, from the failed checks of each candidate and the number of exact ones."""
     n_accepted = sum(not checks for checks in failed.values())
     names = Counter(name for checks in failed.values() for name in checks)
     return Iteration(len(failed), n_accepted, len(failed) - n_exact, n_exact - n_accepted, dict(names.most_common()))
@@ -208,6 +201,8 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
     iterations (Table 7), whether they ended early, the dropped events with the checks that their last candidates failed,
     counts of chapters by n_paragraphs, style and side_characters (Table 8), and the positions of the facts (Figure 5).
     """
+    import numpy as np
+
     positions = fact_positions(chapters)
     content = {
         "writer": writing.writer,
@@ -224,7 +219,13 @@ def writing_files(writing: Writing, chapters: Sequence[Chapter], seed: int) -> d
             "style": _counts(chapter.style for chapter in chapters),
             "side_characters": _counts(len(chapter.secondary) for chapter in chapters),
         },
-        "position_quantiles": position_quantiles(positions),
+        "position_quantiles": {
+            span: {
+                fact: {str(q): round(float(np.quantile(places, q)), 4) for q in QUANTILES}
+                for fact, places in by_fact.items()
+            }
+            for span, by_fact in positions.items()
+        },
         "positions": {
             span: {fact: [round(place, 4) for place in places] for fact, places in by_fact.items()}
             for span, by_fact in positions.items()
@@ -276,19 +277,6 @@ def fact_positions(chapters: Sequence[Chapter]) -> Positions:
 
 def _middle(words: str, text: str) -> float:
     return text.index(words) + len(words) / 2
-
-
-def position_quantiles(positions: Positions) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the quantiles of the positions by span, fact and the names `0.1` to `0.9`."""
-    import numpy as np
-
-    return {
-        span: {
-            fact: {str(q): round(float(np.quantile(places, q)), 4) for q in QUANTILES}
-            for fact, places in by_fact.items()
-        }
-        for span, by_fact in positions.items()
-    }
 
 
 def positions_figure(positions: Positions) -> str:

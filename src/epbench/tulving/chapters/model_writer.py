@@ -19,6 +19,7 @@ from typing import Any
 from epbench.errors import RunFailed
 from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Record, read_journal
+from epbench.judges.model import object_schema
 from epbench.models.protocol import Model, Request, Sampling, variant_of
 from epbench.models.replies import all_objects_in
 from epbench.progress import Progress
@@ -61,7 +62,7 @@ class ModelWriter:
         The checker is the model itself by default. Its verdicts are journaled under its own name, so that the chapters are not
         paid for again with another checker.
         """
-        self.model, self.checker = model, checker or model
+        self.model, self.checker, self.max_tokens = model, checker or model, max_tokens
         self._universe, self._folder = universe, folder
         self._prompts = prompts or load_writing_prompts()
         self._sampling = Sampling(max_tokens, TEMPERATURE, seed)
@@ -74,38 +75,20 @@ class ModelWriter:
         """The name of the model that writes."""
         return self.model.name
 
-    @property
-    def max_tokens(self) -> int:
-        """The largest number of tokens of a chapter or a verdict."""
-        return self._sampling.max_tokens
-
     def chapter_request(self, task: Task) -> Request:
         """Return the request for a candidate; a later attempt includes what was wrong with the previous one."""
         prompt = self._prompts.chapter_prompt(task.event, task.layout, self._universe, task.plan)
         if task.failed and self._prompts.retry:
             attempt = task.failed, task.previous, task.event, task.layout, task.plan
             prompt += f"\n\n{self._prompts.retry_prompt(*attempt)}"
-        return Request(
-            id=f"event {task.number}",
-            system=self._prompts.chapter_system(self._universe),
-            context="",
-            question=prompt,
-            sampling=self._sampling,
-            repeat=task.attempt,
-            keep_cut=True,
-        )
+        id_, system = f"event {task.number}", self._prompts.chapter_system(self._universe)
+        return Request(id_, system, "", prompt, self._sampling, task.attempt, keep_cut=True)
 
     def check_request(self, candidate: Candidate, repeat: int = 0) -> Request:
         """Return the request for a verdict on a candidate; candidates with the same text share it."""
-        return Request(
-            id=f"event {candidate.task.number}",
-            system=self._prompts.check_system,
-            context="",
-            question=self._prompts.check_prompt(candidate.task.event, candidate.text, candidate.task.plan),
-            sampling=self._sampling,
-            repeat=repeat,
-            schema=SCHEMA,
-        )
+        task, system = candidate.task, self._prompts.check_system
+        prompt = self._prompts.check_prompt(task.event, candidate.text, task.plan)
+        return Request(f"event {task.number}", system, "", prompt, self._sampling, repeat, SCHEMA)
 
     def candidates(self, tasks: Sequence[Task], progress: Progress) -> list[Candidate]:
         """See `Writer.candidates`; RunFailed if some requests got no answer, while all other answers are kept."""
@@ -119,13 +102,13 @@ class ModelWriter:
             return Candidate(task, "", _FAULTS[record["ended"]], record["failure"])
         # Older journals do not say how a reply ended, but the number of tokens shows it.
         generated = int((record.get("usage") or {}).get("completion", 0))
-        cut_off = record.get("ended") == "length" or generated >= self._sampling.max_tokens
+        cut_off = record.get("ended") == "length" or generated >= self.max_tokens
         return Candidate(task, unwrapped(record["answer"]), "cut_off" if cut_off else None)
 
     def doubts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str]]:
         """See `Writer.doubts`; a check without a verdict is repeated, up to four times in all per start."""
         verdicts = self._verdicts(candidates, progress)
-        failures = [failed_checks(verdict) for verdict in verdicts if verdict is not None]
+        failures = [verdict for verdict in verdicts if verdict is not None]
         if len(failures) == len(candidates):
             return failures
         first = candidates[verdicts.index(None)].task
@@ -137,11 +120,11 @@ class ModelWriter:
             f"give them"
         )
 
-    def _verdicts(self, candidates: Sequence[Candidate], progress: Progress) -> list[dict[str, bool] | None]:
+    def _verdicts(self, candidates: Sequence[Candidate], progress: Progress) -> list[list[str] | None]:
         """The first verdict on each candidate; None if this start has asked for it often enough."""
         kept = read_journal(self._folder / CHECKS)
         most = [self._most_checks(candidate, kept) for candidate in candidates]
-        verdicts: list[dict[str, bool] | None] = [None] * len(candidates)
+        verdicts: list[list[str] | None] = [None] * len(candidates)
         for repeat in count():
             places = [place for place, verdict in enumerate(verdicts) if verdict is None and repeat < most[place]]
             if not places:
@@ -165,19 +148,14 @@ class ModelWriter:
     def about(self) -> Mapping[str, Any]:
         """Return checker, prompts, sampling, and the tokens of all answers in this book, whichever start paid for them."""
         usage = token_usage(self._paid.values())
-        return {
-            "checker": self.checker.name,
-            "prompt_hash": fingerprint_of(self._prompts),
-            "temperature": self._sampling.temperature,
-            "max_tokens": self._sampling.max_tokens,
-            "tokens": {name: usage[name] for name in ("requests", "prefilled", "saved", "generated")},
-            **variant_of(self.model),
-        }
+        about: dict[str, Any] = {"checker": self.checker.name, "prompt_hash": fingerprint_of(self._prompts)}
+        about |= {"temperature": self._sampling.temperature, "max_tokens": self.max_tokens}
+        about |= {"tokens": {name: usage[name] for name in ("requests", "prefilled", "saved", "generated")}}
+        return about | variant_of(self.model)
 
     def _answers(
         self, file: str, requests: Sequence[Request], model: Model, label: str, progress: Progress
     ) -> list[Record]:
-        """The journaled reply to each request; requests without one are made first."""
         records = replies_to(self._folder / file, requests, model, progress, label)
         self._paid.update((record["key"], record) for record in records)
         return records
@@ -186,26 +164,19 @@ class ModelWriter:
 QUESTIONS = {"1": "location", "2": "date", "3": "entity", "4": "content"}
 """The fact that each question is about: is it right, and is it the only one of its sort in the chapter?"""
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {number: {"type": "boolean"} for number in QUESTIONS},
-    "required": list(QUESTIONS),
-    "additionalProperties": False,
-}
+SCHEMA = object_schema({number: {"type": "boolean"} for number in QUESTIONS})
 
 
-def read_verdict(reply: str) -> dict[str, bool] | None:
-    """Return the answers by fact: the first object with exactly the keys "1" to "4", each once and true or false; else None."""
+def read_verdict(reply: str) -> list[str] | None:
+    """Return the names of the checks that a candidate with this verdict fails, such as `llm_location`.
+
+    The first object with exactly the keys "1" to "4" counts, each once and true or false; None without one.
+    """
     for answers in all_objects_in(reply):
         is_complete = answers.keys() == QUESTIONS.keys() and answers.repeated is None
         if is_complete and all(isinstance(value, bool) for value in answers.values()):
-            return {fact: answers[number] for number, fact in QUESTIONS.items()}
+            return [f"llm_{fact}" for number, fact in QUESTIONS.items() if not answers[number]]
     return None
-
-
-def failed_checks(verdict: dict[str, bool]) -> list[str]:
-    """Return the names of the checks that a candidate with this verdict fails: `llm_location`, …"""
-    return [f"llm_{fact}" for fact, right in verdict.items() if not right]
 
 
 LONGEST_TITLE = 12  # words

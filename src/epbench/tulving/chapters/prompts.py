@@ -79,23 +79,16 @@ class WritingPrompts:
         return self.planned_chapter.format(**known, **planned, told=told)
 
     def _planned(self, event: Event, layout: Layout, plan: ChapterPlan) -> dict[str, str]:
-        """What the plan of a chapter adds to its prompt."""
         words = pronouns_of(event.first_name)
         rule = self.not_naming if not plan.named else self.naming_once if plan.level >= 3 else self.naming
         if "content" in plan.contrasted:
             rule = self.named_in_fixed
         fixed = [self.fixed_sentence.format(paragraph=one.paragraph, text=one.text) for one in plan.fixed]
         deeds = [self.side_deed.format(number=number, deed=deed) for number, deed in enumerate(plan.deeds, 1)]
-        return {
-            **_plan_phrases(plan),
-            "hero": plan.hero,
-            "she": words.subject,
-            "her": words.object,
-            "event": event.content,
-            "naming": rule.format(event=event.content, what=plan.what, paragraph=layout.content),
-            "fixed": "\n".join(fixed) or self.none,
-            "deeds": "\n".join(deeds) or self.none,
-        }
+        naming = rule.format(event=event.content, what=plan.what, paragraph=layout.content)
+        planned = {"hero": plan.hero, "she": words.subject, "her": words.object, "event": event.content}
+        planned |= {"naming": naming, "fixed": "\n".join(fixed) or self.none, "deeds": "\n".join(deeds) or self.none}
+        return planned | _plan_phrases(plan)
 
     def retry_prompt(
         self, failed: Sequence[str], text: str, event: Event, layout: Layout, plan: ChapterPlan | None = None
@@ -109,18 +102,12 @@ class WritingPrompts:
         kind, _, fact = check.partition("_")
         paragraphs = split_paragraphs(text)
         words = plan.words(event) if plan else facts_in_words(event)
-        values = {
-            "place": words["location"],
-            "date": words["date"],
-            "name": words["entity"],
-            "event": event.content,
-            "what": plan.what if plan else "",
-        }
+        values = {"place": words["location"], "date": words["date"], "name": words["entity"], "event": event.content}
+        values["what"] = plan.what if plan else ""
         if kind not in ("has", "single", "correct"):
             form = fault_of_form(text, layout.n_paragraphs)
-            return self.faults[check].format(
-                **values, n_found=len(paragraphs), n_paragraphs=layout.n_paragraphs, excerpt=form[1] if form else ""
-            )
+            counts = {"n_found": len(paragraphs), "n_paragraphs": layout.n_paragraphs}
+            return self.faults[check].format(**values, **counts, excerpt=form[1] if form else "")
         return self.faults[kind].format(
             fact=self.facts[fact].format(**values, deed=event.detail_in_sentence),
             found=" and ".join(f"({number})" for number in paragraphs_with(paragraphs, words)[fact]),

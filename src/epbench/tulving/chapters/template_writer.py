@@ -43,14 +43,9 @@ class Bank:
 
     def fill(self, frame: Sequence[str], known: dict[str, str], draws: RandomStream) -> str:
         """Return the sentence with known values in their slots, and a random filler in every other slot."""
-        parts, unit = list(frame), draws.unit
+        parts = list(frame)
         for i in range(1, len(frame), 2):
-            slot = frame[i]
-            if slot in known:
-                parts[i] = known[slot]
-            else:  # `draws.pick`, written out: a book of 2,000 chapters fills 175,000 slots
-                fillers = self.words[slot]
-                parts[i] = fillers[int(unit() * len(fillers))]
+            parts[i] = known.get(frame[i]) or draws.pick(self.words[frame[i]])
         sentence = "".join(parts)
         return sentence[0].upper() + sentence[1:]
 
@@ -77,14 +72,8 @@ class TemplateWriter(RuleWriter):
         """Return the text of one candidate."""
         event, layout = task.event, task.layout
         draws = RandomStream("template writer", self._seed, task.number, task.attempt)
-        known = {
-            "date": event.day,
-            "place": event.space,
-            "entity": event.entity,
-            "hero": event.first_name,
-            "deed": event.detail_in_sentence,
-            "event": event.content,
-        }
+        known = {"date": event.day, "place": event.space, "entity": event.entity, "hero": event.first_name}
+        known |= {"deed": event.detail_in_sentence, "event": event.content}
         sentences = _Sentences(_bank(layout.style), self._facts, known, draws)
         paragraphs = [
             [sentences.fact(kind) for kind in _facts_of(paragraph, layout, draws)]

@@ -176,35 +176,38 @@ class Reading:
     ) -> tuple[list[Request], Sequence[str]]:
         """Have a memory system read the book and retrieve for a model; what the folder's journals hold is not done again.
 
-        Returns the requests with what it remembers, and what a reader of the results has to know.
+        Each chapter is stored in a conversation of its own, and `unrelated` sentences after the book. Returns the requests with
+        what it remembers, and what a reader of the results has to know. A question has failed and is left out if there are no
+        memories to show, or one of its chapters could not be stored. BadInput if no instance of the system can be made.
         """
         k = self._k(data, "rag-chapter")
         assert k
-        budget = Budget(model, self.memory_tokens)
-        found, warnings = remember(folder, system, data.book, rows, k, progress, self.limits, budget, self.unrelated)
+        conversations = []
+        for i, ((number, _), text) in enumerate(passages_of(data.book.chapters, "rag-chapter").items()):
+            turn = {"role": "user", "content": text, "timestamp": (FIRST + i * BETWEEN).isoformat()}
+            conversations.append(Conversation(f"{number}", "", (f"{number}",), (turn,)))
+        queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
+        stored = told_after(conversations, self.unrelated)
+        fill_and_ask(folder, system, stored, queries, limits=self.limits, progress=progress)
+        recall = read_recall(folder, system, conversations, queries)
+        shown = fit(folder, recall.found, queries, Budget(model, self.memory_tokens))
         requests = (
-            self._request(row, self._passages(found[row["id"]]), self._about_passages)
-            for row in rows
-            if row["id"] in found
+            self._request(row, self._passages(shown[query.id]), self._about_passages)
+            for row, query in zip(rows, queries, strict=True)
+            if query.id not in recall.failures
+            and not any(("", f"{chapter}") in recall.unstored for chapter in row["chapters"])
         )
-        return repeated(requests, self.repeats), warnings
+        return repeated(requests, self.repeats), recall.warnings
 
     def identity(self, data: Loaded) -> dict[str, Any]:
         """What tells readings of a book apart, under the names of run.json."""
         memory = self.memory if self.memory in (*MEMORIES, EVERYTHING) else "rag-chapter"
-        return {
-            "memory": self.memory,
-            "top_k": self._k(data, memory),
-            "keep_order": self.keep_order,
-            "retriever": self.retriever,
-            "temperature": self.sampling.temperature,
-            "max_tokens": self.sampling.max_tokens,
-            "seed": self.sampling.seed,
-            "repeats": self.repeats,
-            "prompts": fingerprint_of(self.prompts),
-            **({} if self.memory_tokens is None else {"memory_tokens": self.memory_tokens}),
-            **({"between": self.between} if self.between else {}),
-        }
+        identity: dict[str, Any] = {"memory": self.memory, "top_k": self._k(data, memory)}
+        identity |= {"keep_order": self.keep_order, "retriever": self.retriever}
+        identity |= {name: getattr(self.sampling, name) for name in ("temperature", "max_tokens", "seed")}
+        identity |= {"repeats": self.repeats, "prompts": fingerprint_of(self.prompts)}
+        identity |= {} if self.memory_tokens is None else {"memory_tokens": self.memory_tokens}
+        return identity | ({"between": self.between} if self.between else {})
 
     def run_identity(
         self, data: Loaded, model: Model, base_url: str | None = None, system: SystemSpec | None = None
@@ -218,7 +221,10 @@ class Reading:
         return identity | weights_of(model) | (system.identity if system else {})
 
     def _k(self, data: Loaded, memory: str) -> int | None:
-        return published_top_k(memory, data.rows) if self.top_k is None else self.top_k
+        """How many passages are retrieved: by default, as in the paper, as many chapters as match any question at the most."""
+        most = max([1, *(row["n_chapters"] for row in data.rows)])
+        published = {"rag-chapter": most, "rag-paragraph": PARAGRAPHS_PER_CHAPTER * most}.get(memory)
+        return published if self.top_k is None else self.top_k
 
     @cached_property
     def _indexes(self) -> MakeSearcher:
@@ -236,15 +242,6 @@ class Reading:
     def _passages(self, passages: Iterable[str]) -> str:
         shown = (self.prompts.passage.format(passage=passage) for passage in passages)
         return self.prompts.passages.format(passages=self.prompts.between_passages.join(shown))
-
-
-def published_top_k(memory: str, rows: Sequence[Row]) -> int | None:
-    """Return how many passages the paper retrieves: as many chapters as match any of the questions, at the most.
-
-    Of paragraphs it is four times as many. Memories without a search have None.
-    """
-    most = max([1, *(row["n_chapters"] for row in rows)])
-    return {"rag-chapter": most, "rag-paragraph": PARAGRAPHS_PER_CHAPTER * most}.get(memory)
 
 
 def repeated(requests: Iterable[Request], repeats: int) -> list[Request]:
@@ -319,35 +316,3 @@ def gold_texts(
 def stand_in(system: SystemSpec) -> str:
     """Name the memory whose requests are about as long as those with the memories of a system that holds none yet."""
     return "in-context" if system.beyond_k and not system.knows_gold else "rag-chapter"
-
-
-def remember(
-    folder: Path,
-    system: SystemSpec,
-    book: Book,
-    rows: Sequence[Row],
-    k: int,
-    progress: Progress,
-    limits: Limits,
-    budget: Budget,
-    unrelated: Sequence[str] = (),
-) -> tuple[Mapping[str, list[str]], Sequence[str]]:
-    """Store the book in a system and retrieve up to k memories for each question; what is journaled is not done again.
-
-    Each chapter is stored in a conversation of its own, and `unrelated` sentences after the book. Returns by id of the question
-    the memories, best first; a question has failed and is left out if there are none to show, or one of its chapters could not
-    be stored. And what a reader of the results has to know. BadInput if no instance of the system can be made.
-    """
-    conversations = []
-    for i, ((number, _), text) in enumerate(passages_of(book.chapters, "rag-chapter").items()):
-        turn = {"role": "user", "content": text, "timestamp": (FIRST + i * BETWEEN).isoformat()}
-        conversations.append(Conversation(f"{number}", "", (f"{number}",), (turn,)))
-    queries = [Query(f"{row['id']}@{k}", row["id"], "", row["question"], k) for row in rows]
-    stored = told_after(conversations, unrelated)
-    fill_and_ask(folder, system, stored, queries, limits=limits, progress=progress)
-    recall = read_recall(folder, system, conversations, queries)
-    shown = fit(folder, recall.found, queries, budget)
-    lost = {query.question for query in queries if query.id in recall.failures}
-    lost |= {row["id"] for row in rows if any(("", f"{chapter}") in recall.unstored for chapter in row["chapters"])}
-    found = {query.question: shown[query.id] for query in queries if query.question not in lost}
-    return found, recall.warnings

@@ -38,16 +38,13 @@ def boroughs() -> Mapping[str, Sequence[Sequence[Point]]]:
     return _content().boroughs
 
 
-@cache
-def city_spaces() -> Mapping[str, Point]:
-    """Return where well-known spaces of the city are, to about a hundred metres: those of the file and of our `default`."""
-    ours = read_universe_files("default").locations
-    return _content().spaces | {name: point for name, point in ours.items() if point is not None}
-
-
 def known_spaces(names: Iterable[str]) -> Mapping[str, Point]:
-    """Return the coordinates of those names that are spaces of the city."""
-    known = city_spaces()
+    """Return the coordinates of those names that are well-known spaces of the city, to about a hundred metres.
+
+    They are those of the file and of our `default`.
+    """
+    ours = read_universe_files("default").locations
+    known = _content().spaces | {name: point for name, point in ours.items() if point is not None}
     return {name: known[name] for name in names if name in known}
 
 

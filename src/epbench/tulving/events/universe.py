@@ -68,25 +68,25 @@ def load_universe(name: str = "default", size: int = PUBLISHED_SIZE, seed: int =
     if size < 1:
         raise BadInput(f"universe size {size}: expected at least 1")
     files = read_universe_files(name)
-    draws = RandomStream("universe", files.name, seed)
-    days = [files.start + timedelta(days=day) for day in range((files.end - files.start).days + 1)]
-    kind, folder = "days between start and end", files.folder
+    draws, settings = RandomStream("universe", files.name, seed), files.settings
+    days = [settings["start"] + timedelta(n) for n in range((settings["end"] - settings["start"]).days + 1)]
+    kind, folder, qualifiers = "days between start and end", files.folder, settings["qualifiers"]
     times = _take(draws, days, size, kind, f"{folder / 'universe.toml'}", "move start and end apart")
-    spaces = _names(draws, list(files.locations), files.space_qualifiers, size, f"{folder / 'locations.csv'}")
-    contents = _names(draws, list(files.details), files.content_qualifiers, size, f"{folder / 'contents.json'}")
+    spaces = _names(draws, list(files.locations), qualifiers["spaces"], size, f"{folder / 'locations.csv'}")
+    contents = _names(draws, list(files.details), qualifiers["contents"], size, f"{folder / 'contents.json'}")
     entities = _full_names(draws, files, size)
     if files.hash:  # our own lists are known to be disjoint
         names = [*(full for full, _ in spaces), *(full for full, _ in contents), *entities]
         check_names(names, f"{files.folder}, locations, contents and people")
     return Universe(
         name=files.name,
-        kind=files.kind,
+        kind=settings["kind"],
         times=tuple(times),
         spaces=tuple(full for full, _ in spaces),
         entities=tuple(entities),
         contents=tuple(full for full, _ in contents),
         details={full: files.details[plain] for full, plain in contents},
-        styles=files.styles,
+        styles={style: tuple(adjectives) for style, adjectives in settings["styles"].items()},
         coordinates={full: point for full, plain in spaces if (point := files.locations[plain]) is not None},
         files_hash=files.hash,
         folder=files.folder,
@@ -197,17 +197,12 @@ def draw_events(universe: Universe, n: int, *, seed: int = 0, distribution: Dist
             f"ask for fewer events or for a larger universe"
         )
     stream = UnitStream("events", universe.name, size, seed, distribution, None)
-    accepted = _accept(stream, _cumulative(size, distribution), size, n)
-    return [
-        Event(
-            universe.times[t],
-            universe.spaces[s],
-            universe.entities[e],
-            universe.contents[c],
-            (choices := universe.details[universe.contents[c]])[int(unit * len(choices))],
-        )
-        for t, e, s, c, unit in accepted
-    ]
+    events = []
+    for t, e, s, c, unit in _accept(stream, _cumulative(size, distribution), size, n):
+        content, details = universe.contents[c], universe.details[universe.contents[c]]
+        about = universe.times[t], universe.spaces[s], universe.entities[e], content
+        events.append(Event(*about, details[int(unit * len(details))]))
+    return events
 
 
 def _accept(
@@ -243,13 +238,8 @@ def _cumulative(size: int, distribution: Distribution) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    if distribution == "uniform":
-        weights = [1.0] * size
-    elif distribution != "geometric":
-        raise BadInput(f"distribution: expected geometric or uniform, found {distribution!r}")
-    else:
-        weights = list(accumulate([1.0] * size, lambda weight, _: weight * (1 - min(0.5, 10 / size))))
-    total = list(accumulate(weights))
+    ratio = 1.0 if distribution == "uniform" else 1 - min(0.5, 10 / size)
+    total = list(accumulate(accumulate([1.0] * size, lambda weight, _: weight * ratio)))
     return np.array([bound / total[-1] for bound in total[:-1]])
 
 

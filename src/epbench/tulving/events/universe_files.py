@@ -104,12 +104,7 @@ class UniverseFiles:
 
     name: str  # the name of a universe of the package, or of the user's folder
     folder: Path  # where the files are
-    kind: str  # `novel`, `news` or `scifi`
-    start: date  # the first day
-    end: date  # the last day
-    styles: Mapping[str, tuple[str, ...]]  # three adjectives by style
-    space_qualifiers: Sequence[str]  # words to put before names of locations
-    content_qualifiers: Sequence[str]  # words to put before names of contents
+    settings: Mapping[str, Any]  # the content of universe.toml
     locations: Mapping[str, tuple[float, float] | None]  # latitude and longitude by name, or None
     details: Mapping[str, tuple[str, ...]]  # what a person may do there, by content
     first_names: Sequence[str]  # first names of main characters
@@ -141,12 +136,7 @@ def read_universe_files(universe: str) -> UniverseFiles:
     return UniverseFiles(
         name=name,
         folder=folder,
-        kind=settings["kind"],
-        start=settings["start"],
-        end=settings["end"],
-        styles={style: tuple(adjectives) for style, adjectives in settings["styles"].items()},
-        space_qualifiers=settings["qualifiers"]["spaces"],
-        content_qualifiers=settings["qualifiers"]["contents"],
+        settings=settings,
         locations=locations,
         details=details,
         first_names=own_names(folder / "first.txt") or words_in(NAMES / "first.txt"),

@@ -258,13 +258,10 @@ def figure(scores: Record) -> str:
     records = scores["epochs"]
     runs = [record[RUN] for record in records]
     bins = [bin_ for bin_ in BINS if any(bin_ in run["n_by_bin"] for run in runs)]
-    remembered = [
-        Series(
-            f"bin {bin_}{', trained' if scores['trained_by_bin'].get(bin_) else ''}",
-            [run["f1_by_bin"].get(bin_) for run in runs],
-            [run["intervals"].get(f"f1_by_bin.{bin_}") for run in runs],
-        )
-        for bin_ in bins
-    ]
+    remembered = []
+    for bin_ in bins:
+        name = f"bin {bin_}{', trained' if scores['trained_by_bin'].get(bin_) else ''}"
+        intervals = [run["intervals"].get(f"f1_by_bin.{bin_}") for run in runs]
+        remembered.append(Series(name, [run["f1_by_bin"].get(bin_) for run in runs], intervals))
     perplexities = [record["perplexity"] for record in records]
     return curves([record["epoch"] for record in records], remembered, perplexities, episodic=False)

@@ -158,7 +158,6 @@ class LexicalJudge:
     prompt_hash = "rules-3"  # a change of a rule needs a new version: the verdicts are then those of another judge
 
     def plan(self, inputs: Sequence[JudgeInput]) -> Estimate | None:
-        """None: rules cost nothing."""
         return None
 
     def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:

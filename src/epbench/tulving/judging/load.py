@@ -73,23 +73,19 @@ ORDER_SCHEMA = object_schema({"order": {"type": "array", "items": {"type": "inte
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompts:
-    """A pack. Each text of rules comes before its case, followed by a blank line."""
+    """A pack, whose file says what stands where. Each text of rules comes before its case, followed by a blank line."""
 
-    system: str  # the system message; may be empty
-    rules: str  # how items are found and scored, and the form of the reply
-    # Text around one answer. `{question}`; `{sought}`, what it asks for, or `{sort}` alone; the true items, numbered as
-    # `{truth}`, or repeats included as `{truth_array}` (as numpy prints them) or `{truth_list}` (as Python does); the
-    # `{answer}` with marked lines, or `{plain_answer}`; `{scores}`, the list of scores that is wanted.
+    system: str  # may be empty
+    rules: str
     case: str
     no_truth: str  # replaces the true items where there are none
-    order_rules: str  # how the order is read
-    # The same about the order, each true item once, with the `{items}` of the first reply and `{truth_indexes}` from 0
+    order_rules: str
     order_case: str
-    repair: str  # follows the case if a reply could not be used: `{problem}`
-    order_system: str | None = None  # the system message of the second call; None for the same
+    repair: str
+    order_system: str | None = None  # None for the same
     sorts: dict[str, str] = field(default_factory=dict)  # by trace, what `{sort}` and `{sought}` say
-    score: str = "score"  # what stands for a score in `{scores}`
-    account: str = "chapter {number}"  # what stands in `{scores}` for the text of a chapter, with its `{number}`
+    score: str = "score"
+    account: str = "chapter {number}"
     # The fields of replies of another form: `items`, `scores` (a list of objects, each with one true item and its
     # score, in the order of the true items), `reason`, and `order` (indexes of true items from 0, or -1). No schema
     # goes along with such a request. Empty for our form.
@@ -231,7 +227,6 @@ def _scores(entries: list[Any], n: int) -> list[float]:
 
 
 def _number_of_item(value: Any, n: int) -> int | None:
-    """A whole number from 1 to n, or None."""
     number = number_of(value)
     return int(number) if number is not None and 1 <= number <= n and number == int(number) else None
 

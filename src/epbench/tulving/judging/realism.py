@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, cast, get_args
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
-from epbench.files.prompt_packs import load_pack
+from epbench.files.prompt_packs import read_pack
 from epbench.files.typed import Whole, fields
 from epbench.journals.answers import fingerprint_of
 from epbench.journals.journal import Journal, Record
@@ -36,20 +36,9 @@ MAX_TOKENS = 512
 _SCHEMA = object_schema({"rating": {"type": "string", "enum": list(RATINGS)}, "reason": {"type": "string"}})
 
 
-@dataclass(frozen=True, slots=True)
-class RealismPrompts:
-    """The texts of the judge."""
-
-    system: str  # the system message
-    rules: str  # the grades and the form of the reply; a blank line follows
-    case: str  # text around one event: `{date}`, `{space}`, `{entity}`, `{content}`, `{detail}`
-    repair: str  # follows the event if a reply could not be used: `{problem}`
-
-
-def load_realism_prompts() -> RealismPrompts:
-    """Load our texts."""
-    holds = {"case": ["date", "space", "entity", "content", "detail"], "repair": ["problem"]}
-    return load_pack(packaged("epbench.tulving", "realism.toml"), RealismPrompts, holds)
+def load_realism_prompts() -> dict[str, str]:
+    """Load the texts of the judge: `system`, `rules`, `case` (around one event) and `repair`, if a reply could not be used."""
+    return {name: text.strip("\n") for name, text in read_pack(packaged("epbench.tulving", "realism.toml")).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +67,8 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
 
     def __init__(self, model: Model) -> None:
         self.prompts = load_realism_prompts()
-        prompt_hash = fingerprint_of([asdict(self.prompts), _SCHEMA])
-        super().__init__(model, prompt_hash=prompt_hash, repair=self.prompts.repair, max_tokens=MAX_TOKENS)
+        prompt_hash = fingerprint_of([self.prompts, _SCHEMA])
+        super().__init__(model, prompt_hash=prompt_hash, repair=self.prompts["repair"], max_tokens=MAX_TOKENS)
 
     def requests(self, inputs: Sequence[RatedEvent]) -> list[Request]:
         return [self._request(rated, f"chapter {rated.chapter}") for rated in inputs]
@@ -88,10 +77,9 @@ class RealismJudge(BaseModelJudge[RatedEvent, RealismVerdict]):
         return (yield from ask(self._request(judge_input, id_), read_rating))
 
     def _request(self, rated: RatedEvent, id_: str) -> Request:
-        prompts = self.prompts
         told = {name: getattr(rated.event, name) for name in ("space", "entity", "content", "detail")}
-        case = prompts.case.format(date=rated.event.day, **told)
-        return Request(id_, prompts.system, prompts.rules.format(), case, Sampling(self.max_tokens), schema=_SCHEMA)
+        case, rules = self.prompts["case"].format(date=rated.event.day, **told), self.prompts["rules"].format()
+        return Request(id_, self.prompts["system"], rules, case, Sampling(self.max_tokens), schema=_SCHEMA)
 
 
 def read_rating(reply: str) -> RealismVerdict:
@@ -107,8 +95,6 @@ def read_rating(reply: str) -> RealismVerdict:
 
 
 # The ratings of a book
-
-Realism = Literal["empty", "realistic", "non-realistic", "mixed"]
 
 REALISTIC = RATINGS[:2]
 """The ratings of class R in the paper; the others are class N."""
@@ -160,7 +146,7 @@ def ratings_of(
     return {chapter: cast("Rating | None", rating) for chapter, rating in found.items()}
 
 
-def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> Realism | None:
+def realism_of(chapters: Collection[int], ratings: Mapping[int, Rating | None]) -> str | None:
     """The group of a question in Table 24, by the ratings of the chapters that match its cue.
 
     `empty` without chapters, `mixed` with both classes; None if a missing rating leaves it open.

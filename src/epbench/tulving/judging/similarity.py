@@ -82,7 +82,6 @@ class SimilarityJudge:
         return f"{self.rules}-{self._by_words.prompt_hash}@{self._similarities.embedder.name.rpartition('@')[2]}"
 
     def plan(self, inputs: Sequence[JudgeInput]) -> Estimate | None:
-        """None: it costs nothing."""
         return None
 
     def judge(self, inputs: Sequence[JudgeInput], calls: Path | None = None) -> Generator[Judgement[Verdict]]:
@@ -143,8 +142,6 @@ class SimilarityJudge:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """An item as a phrase names it."""
-
     item: str
     phrase: Phrase
     score: float

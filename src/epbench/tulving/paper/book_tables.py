@@ -150,7 +150,6 @@ _DRAWN = {
 
 
 def _expectations(books: Books) -> Iterable[Record]:
-    """For the published numbers of events and for those of the books."""
     sizes = sorted({*_PUBLISHED, *((len(book.chapters), book.universe_size) for book in books)})
     for law, (n, size) in product(DISTRIBUTIONS, sizes):
         for bin_, one in expected_counts(n, size, law).items():

@@ -221,7 +221,6 @@ _NAME = re.compile(r"(?:(?P<universe>.+?)-)??(?P<length>very-long|short|long)(?P
 
 
 def _own(dataset: str) -> PaperBook:
-    """A dataset of one's own, from its rows, its title, its card and its report."""
     loaded = load_book(dataset)
     made, converted = (pattern.fullmatch(loaded.book.title) for pattern in (_MADE, _CONVERTED))
     found, seed = made or converted, int(made["seed"]) if made else None

@@ -77,8 +77,6 @@ _Contrast = tuple[str, str, str, Sequence["pd.DataFrame"]]
 
 @dataclass(frozen=True)
 class _Tests:
-    """How a table of tests is declared."""
-
     name: str
     title: str
     about: str  # what is held fixed in a row, such as `book`

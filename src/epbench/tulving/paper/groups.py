@@ -216,7 +216,6 @@ def seeds(lines: Sequence[Line]) -> Made:
 
 
 def _one_for_each_book(runs: Sequence[Line]) -> tuple[dict[str, Line], list[str]]:
-    """The first run on each book, by the book's name, and a note on each other run."""
     first: dict[str, Line] = {}
     notes = []
     for line in runs:

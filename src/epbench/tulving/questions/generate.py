@@ -15,13 +15,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from random import Random
-from string import Formatter
 from typing import Literal, NamedTuple
 
 from epbench.draws import RandomStream
-from epbench.errors import BadInput
 from epbench.tulving.chapters.chapter import Chapter
 from epbench.tulving.questions.templates import CUE_LETTERS, CUES, TEMPLATES_BY_CUE, Get, Template, Trace
 
@@ -48,8 +46,6 @@ def fake_events(
     one event, which is inner or outer with probability 1/2, or inner in a book of more than 1,000 chapters, and one to four
     elements are replaced, each number being equally likely.
     """
-    if rule not in ("paper", "published"):
-        raise BadInput(f"empty: expected paper or published, found {rule!r}")
     pools: _Pools = {
         "inner": {letter: sorted({row[i] for row in rows}) for i, letter in enumerate(CUE_LETTERS)},
         "outer": {letter: sorted(unused[letter]) for letter in CUE_LETTERS},
@@ -137,21 +133,6 @@ def bin_of(n_chapters: int) -> Bin:
     return BINS[n_chapters] if n_chapters <= 2 else "3-5" if n_chapters <= 5 else "6+"
 
 
-def question_id(template: int, values: Mapping[str, str]) -> str:
-    """Return an id that depends only on template and cue, so that answers can be compared between books."""
-    label, hashed = _id_parts(template)
-    return label + hashlib.sha1(hashed + _hashed([values.get(letter, "") for letter in CUE_LETTERS])).hexdigest()[:12]
-
-
-def _id_parts(template: int) -> tuple[str, bytes]:
-    """What the ids of a template begin with, and what is hashed before the values of the cue."""
-    return f"t{template:02d}-", f"{template}\x1f".encode()
-
-
-def _hashed(values: Iterable[str]) -> bytes:
-    return "\x1f".join(values).encode()
-
-
 def cue_values(chapter: Chapter) -> Values:
     """Return (t, s, e, c) as the book writes them."""
     event = chapter.event
@@ -180,10 +161,9 @@ def unused_values(universe: Mapping[str, Sequence[str]], used: Sequence[Values])
     return {letter: [value for value in universe[letter] if value not in taken[letter]] for letter in CUE_LETTERS}
 
 
-def _chooser(cue: str) -> Callable[[Values], Values]:
-    """What chooses a cue's values from those of all letters."""
-    first, *others = (CUE_LETTERS.index(letter) for letter in cue)
-    return itemgetter(first, *others) if others else itemgetter(slice(first, first + 1))
+def _given(cue: str, event: Values) -> Values:
+    """The values of a cue, of those of all letters."""
+    return tuple([value for letter, value in zip(CUE_LETTERS, event, strict=True) if letter in cue])
 
 
 def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
@@ -191,8 +171,8 @@ def _index_by_cue(by_date: Sequence[Chapter]) -> CueIndex:
     rows = [cue_values(chapter) for chapter in by_date]
     index: CueIndex = {cue: defaultdict(list) for cue in CUES}
     for cue, matches in index.items():
-        for place, values in enumerate(map(_chooser(cue), rows)):
-            matches[values].append(place)
+        for place, row in enumerate(rows):
+            matches[_given(cue, row)].append(place)
     return index
 
 
@@ -201,11 +181,11 @@ def _answered(by_date: Sequence[Chapter], index: CueIndex) -> list[Question]:
     traced = {trace: [items_of(chapter) for chapter in by_date] for trace, items_of in TRACED.items()}
     numbers = [chapter.number for chapter in by_date]
     for cue, matches in index.items():
-        asked = _Asked(cue)
         for values, places in matches.items():
-            where = sorted([numbers[place] for place in places])
-            answers = [_answer(template.get, traced[template.trace], places) for template in asked.templates]
-            questions += asked.about(values, answers, where, "book")
+            given, where = dict(zip(cue, values, strict=True)), sorted([numbers[place] for place in places])
+            for template in TEMPLATES_BY_CUE[cue]:
+                answer = _answer(template.get, traced[template.trace], places)
+                questions.append(question_of(template, given, template.text.format_map(given), answer, where, "book"))
     return questions
 
 
@@ -220,76 +200,30 @@ def _answer(get: Get, traced: Sequence[Sequence[str]], places: Sequence[int]) ->
 def question_of(
     template: Template, given: Mapping[str, str], text: str, answer: list[str], chapters: list[int], origin: Origin
 ) -> Question:
-    """Build a question of a template from the elements of its cue by letter; the answer is in the order of `Question.answer`."""
-    return Question(
-        question_id(template.id, given),
-        template.id,
-        template.cue,
-        given.get("t"),
-        given.get("s"),
-        given.get("e"),
-        given.get("c"),
-        template.trace,
-        template.get,
-        text,
-        answer,
-        chapters,
-        len(chapters),
-        bin_of(len(chapters)),
-        origin,
-    )
+    """Build a question of a template from the elements of its cue by letter; the answer is in the order of `Question.answer`.
 
-
-class _Asked:
-    """The questions of all templates of one cue: what is the same for all values is prepared once."""
-
-    def __init__(self, cue: str) -> None:
-        self.templates = TEMPLATES_BY_CUE[cue]
-        self._by_letter = itemgetter(*(cue.find(letter) for letter in CUE_LETTERS))  # -1, the last, for one not given
-        self._prepared = [
-            (*_id_parts(template.id), template.id, template.trace, template.get, *_with_places(template))
-            for template in self.templates
-        ]
-        self._cue = cue
-
-    def about(
-        self, values: Values, answers: Sequence[list[str]], chapters: list[int], origin: Origin
-    ) -> list[Question]:
-        """Return the question of each template about the values of a cue, with the answer to each."""
-        time, space, entity, content = self._by_letter((*values, None))
-        hashed = _hashed(self._by_letter((*values, "")))
-        cue, sha1 = self._cue, hashlib.sha1
-        n, of_bin = len(chapters), bin_of(len(chapters))
-        return [
-            Question(
-                label + sha1(first + hashed).hexdigest()[:12], number, cue, time, space, entity, content, trace, get,
-                text % in_order(values), answer, chapters, n, of_bin, origin,
-            )
-            for (label, first, number, trace, get, text, in_order), answer in zip(self._prepared, answers, strict=True)
-        ]  # fmt: skip
-
-
-def _with_places(template: Template) -> tuple[str, Callable[[Values], object]]:
-    """The text with %s for each value of the cue, which is faster to fill than names, and what puts values in that order."""
-    parts = [(words.replace("%", "%%"), letter) for words, letter, _, _ in Formatter().parse(template.text)]
-    text = "".join([words if letter is None else words + "%s" for words, letter in parts])
-    return text, itemgetter(*(template.cue.index(letter) for _, letter in parts if letter is not None))
+    Its id depends on template and cue alone, so that answers can be compared between books.
+    """
+    hashed = "\x1f".join([str(template.id), *(given.get(letter, "") for letter in CUE_LETTERS)])
+    id_ = f"t{template.id:02d}-{hashlib.sha1(hashed.encode()).hexdigest()[:12]}"
+    time, space, entity, content = map(given.get, CUE_LETTERS)
+    about = template.trace, template.get, text, answer, chapters, len(chapters), bin_of(len(chapters)), origin
+    return Question(id_, template.id, template.cue, time, space, entity, content, *about)
 
 
 def _empty(events: Iterable[tuple[Origin, Values]], index: CueIndex) -> list[Question]:
     """Questions without an answer: the cues of fake events that nothing in the book matches."""
-    asked = {cue: _Asked(cue) for cue in CUES}
     no_item, no_chapter = list[str](), list[int]()  # shared by all of them: most questions of a large book are empty
-    nothing = {cue: [no_item] * len(asked[cue].templates) for cue in CUES}
-    choosers: list[tuple[str, Callable[[Values], Values], set[Values]]]
-    choosers = [(cue, _chooser(cue), set(index[cue])) for cue in CUES]
-    questions: list[Question] = []
+    taken, questions = {cue: set(index[cue]) for cue in CUES}, list[Question]()
     for origin, event in events:
-        for cue, chosen, taken in choosers:
-            values = chosen(event)
-            if values not in taken:
-                taken.add(values)
-                questions += asked[cue].about(values, nothing[cue], no_chapter, origin)
+        for cue in CUES:
+            values = _given(cue, event)
+            if values not in taken[cue]:
+                taken[cue].add(values)
+                given = dict(zip(cue, values, strict=True))
+                for template in TEMPLATES_BY_CUE[cue]:
+                    text = template.text.format_map(given)
+                    questions.append(question_of(template, given, text, no_item, no_chapter, origin))
     return questions
 
 
@@ -317,8 +251,6 @@ def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: 
     `alphabetical` takes the first by the text of the cue, as the released books do in spite of the paper's description; it
     favours dates in April and names that begin with A.
     """
-    if rule not in ("uniform", "alphabetical"):
-        raise BadInput(f"selection: expected uniform or alphabetical, found {rule!r}")
     chosen: list[Question] = []
     pools: dict[tuple[int, Bin], list[Question]] = defaultdict(list)
     for question in questions:
@@ -335,5 +267,5 @@ def select(questions: Sequence[Question], *, rule: Selection = "uniform", seed: 
 
 def completed_cue(question: Question) -> str:
     """Return the cue as the published tables write it: `(*, {High Line}, {Zoe Brown}, *)`."""
-    values = dict(zip(CUE_LETTERS, (question.time, question.space, question.entity, question.content), strict=True))
-    return "(" + ", ".join("*" if value is None else f"{{{value}}}" for value in values.values()) + ")"
+    values = (question.time, question.space, question.entity, question.content)
+    return "(" + ", ".join("*" if value is None else f"{{{value}}}" for value in values) + ")"

@@ -51,12 +51,8 @@ OUTCOME_TEMPLATES: tuple[Template, ...] = _LISTED["outcomes"]
 def own_texts() -> str:
     """Return our texts in TOML, by number of the template."""
     listed = (*TEMPLATES, *OUTCOME_TEMPLATES)
-    return (
-        "\n".join(
-            f"{each.id} = {json.dumps(each.text, ensure_ascii=False)}  # {each.trace}, {each.get}" for each in listed
-        )
-        + "\n"
-    )
+    lines = [f"{of.id} = {json.dumps(of.text, ensure_ascii=False)}  # {of.trace}, {of.get}\n" for of in listed]
+    return "".join(lines)
 
 
 def load_texts(section: Section) -> Mapping[int, str]:

@@ -130,8 +130,6 @@ class _Name(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """What can be read in a part of a chapter alone."""
-
     ordinary: frozenset[str]  # its words that begin with a small letter
     # Its runs of two or more capitalised words. One that starts a sentence comes with its first word in lower case, and
     # with what is left of it without that word, in case the word has its capital letter only from its place.

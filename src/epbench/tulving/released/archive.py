@@ -45,16 +45,8 @@ MAX_NAME_BYTES = 255
 """Of a file or folder, as on Linux, macOS and Windows; folders of results take their names from the archive."""
 
 _DAMAGED = (  # what zipfile and its decompressors raise; RuntimeError comes for encrypted and unsupported entries
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    OverflowError,
-    MemoryError,
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, OSError, RuntimeError, ValueError, OverflowError, MemoryError),
 )
 _UNUSABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -98,8 +90,9 @@ class Files:
             raise BadInput(
                 f"{self.where(path)}: found two entries of this name, expected one; download the archive again"
             )
-        try:
-            content = self._start_of(path, MAX_FILE_BYTES + 1)
+        try:  # the size in an entry's header is ignored, since it may be wrong
+            with self._zip.open(path) if self._zip else (self.source / path).open("rb") as file:
+                content = file.read(MAX_FILE_BYTES + 1)
         except (KeyError, FileNotFoundError):
             raise BadInput(f"{self.where(path)}: the file is missing") from None
         except _DAMAGED as error:
@@ -108,14 +101,6 @@ class Files:
         if len(content) > MAX_FILE_BYTES:
             raise BadInput(f"{self.where(path)}: expected at most {MAX_FILE_BYTES:,} bytes, found more")
         return content
-
-    def _start_of(self, path: str, n: int) -> bytes:
-        """The first n bytes. The size in an entry's header is ignored, since it may be wrong."""
-        if self._zip is None:
-            with (self.source / path).open("rb") as file:
-                return file.read(n)
-        with self._zip.open(path) as entry:
-            return entry.read(n)
 
     def json(self, path: str, kind: type[T]) -> T:
         """Return the value of a JSON file of this type (see `typed`); BadInput as for `read`, or if it is not one."""
@@ -156,7 +141,6 @@ class _Listed(io.FileIO):
 
 
 def _opened(source: Path) -> zipfile.ZipFile:
-    """Open a zip that has no more entries than allowed."""
     try:
         archive = zipfile.ZipFile(_Listed(source))  # type: ignore[arg-type]
     except _DAMAGED as error:
@@ -282,7 +266,6 @@ def open_archive(source: Path) -> Archive:
 
 
 def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBook:
-    """What the names of two folders say about a book."""
     experiment, book = _EXPERIMENT.fullmatch(PurePosixPath(root).name), _BOOK.fullmatch(folder)
     assert experiment is not None and book is not None
     ordered = experiment["ordered"] is not None or book["indexing"] == "ordered"
@@ -297,15 +280,8 @@ def _described(root: str, folder: str, texts: Mapping[_Key, str]) -> ReleasedBoo
         ),
         f"{root}/books/{folder}",  # it is missing, which the error of whoever reads it says
     )
-    return ReleasedBook(
-        root=root,
-        folder=folder,
-        base=base,
-        universe=experiment["universe"],
-        generator=book["generator"],
-        n_chapters=int(book["chapters"]),
-        order="chronological" if ordered else "narrative",
-    )
+    about = experiment["universe"], book["generator"], int(book["chapters"])
+    return ReleasedBook(root, folder, base, *about, order="chronological" if ordered else "narrative")
 
 
 _RUN = re.compile(

@@ -50,8 +50,6 @@ _Event = tuple[str, str, str, str, str]
 
 
 class _Layout(Struct, frozen=True):
-    """How the chapter of an event was to be written."""
-
     style: str
     nb_paragraphs: Whole
 
@@ -71,16 +69,8 @@ def published_chapters(files: Files, book: ReleasedBook) -> list[Chapter]:
         here = f"{where}, chapter {number}"
         event = _event_of(row, number, events[: len(layouts)], here)
         layout = layouts[row["raw_generated_paragraph_idx"]]
-        chapters.append(
-            Chapter(
-                number=number,
-                event=Event(_day(row["date"], here), *event[1:5]),
-                style=layout.style,
-                n_paragraphs=layout.nb_paragraphs,
-                text=body,
-                secondary=tuple(row["post_entities"]),
-            )
-        )
+        told, secondary = Event(_day(row["date"], here), *event[1:5]), tuple(row["post_entities"])
+        chapters.append(Chapter(number, told, layout.style, layout.nb_paragraphs, body, secondary))
     return chapters
 
 
@@ -102,7 +92,6 @@ def _event_of(row: Mapping[str, Any], number: int, events: list[_Event], where: 
 
 
 def _cut(text: str, n: int, where: str) -> list[str]:
-    """The texts of the n chapters, without their headings."""
     headings = ["Chapter 1\n\n", *(f"\n\n\nChapter {number}\n\n" for number in range(2, n + 1))]
     starts: list[int] = []
     for number, heading in enumerate(headings, 1):
@@ -222,9 +211,6 @@ def _cue_values(row: Mapping[str, Any], template: Template, where: str) -> dict[
     return cue
 
 
-Checks = tuple[str, ...]
-
-
 def published_rounds(files: Files, book: ReleasedBook) -> list[Iteration]:
     """Return the rounds of a published book (Table 7); none if the archive does not hold the checks."""
     exact = _checks(files, book, "paragraphs_verif_direct")
@@ -264,12 +250,11 @@ def _names(files: Files, book: ReleasedBook, folder: str) -> dict[tuple[int, int
     return {(int(match[1]), int(match[2])): f"{base}/{path}" for path, match in matches if match}
 
 
-def _checks(files: Files, book: ReleasedBook, folder: str) -> Mapping[tuple[int, int], Checks]:
-    """The checks that each candidate failed; () for one that passed."""
+def _checks(files: Files, book: ReleasedBook, folder: str) -> Mapping[tuple[int, int], tuple[str, ...]]:
     return {candidate: _failed(files, path) for candidate, path in _names(files, book, folder).items()}
 
 
-def _failed(files: Files, path: str) -> Checks:
+def _failed(files: Files, path: str) -> tuple[str, ...]:
     content: list[Any] = files.json(path, list[Any])
     passed, failed = (*content[:2], None, None)[:2]
     names = isinstance(failed, list) and all(isinstance(name, str) for name in failed)

@@ -39,8 +39,6 @@ from epbench.tulving.released.verdicts import PublishedVerdict, read_published_v
 from epbench.tulving.scores.inventions import Chapters
 from epbench.tulving.scores.results import finish
 
-Scores = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class PublishedRun:
@@ -72,7 +70,7 @@ class PublishedAnswers:
 class Rescored:
     """The scores of the runs of an archive, and what could not be scored."""
 
-    scores: dict[str, Scores]  # the scores by the label of the run
+    scores: dict[str, dict[str, Any]]  # the scores by the label of the run
     notes: dict[str, list[str]]  # what a reader of the scores must know, by the label of the run, if there is anything
     not_scored: dict[str, str]  # why a run is not scored, by its label
     no_runs: dict[str, list[str]]  # folders of answers that are not runs: the names of their files and folders, by path
@@ -186,7 +184,9 @@ def _forget_scores(run: PublishedRun, out: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def score_run(run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str, chapters: Chapters) -> Scores:
+def score_run(
+    run: PublishedRun, content: PublishedAnswers, out: Path, fingerprint: str, chapters: Chapters
+) -> dict[str, Any]:
     book = run.book
     with open_run(out, _identity(run), {"book": book.name}) as folder:
         if len(read_journal(folder / ANSWERS)) > len(content.rows):

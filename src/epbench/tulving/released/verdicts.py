@@ -82,15 +82,9 @@ def read_published_verdict(files: Files, run: str, number: int, question: Questi
         indexes = second.groundtruth_indexes, second.predicted_indexes
         names = list(score_of)  # -1, or a number without a name, stands for an item that is not a true one
         order = [item_of[names[index]] for index in indexes[1] if 0 <= index < len(names)]
-    reason = evaluated.get("explanation", "")
-    return PublishedVerdict(
-        items=items,
-        scores=[score_of[name_of[item]] for item in question.answer],
-        order=order,
-        reason=reason if isinstance(reason, str) else shown(reason),
-        indexes=indexes,
-        n_by_position=n_by_position,
-    )
+    scores, reason = [score_of[name_of[item]] for item in question.answer], evaluated.get("explanation", "")
+    reason = reason if isinstance(reason, str) else shown(reason)
+    return PublishedVerdict(items, scores, order, reason, indexes, n_by_position)
 
 
 def _items(items: Any, where: str) -> list[str]:
@@ -150,19 +144,17 @@ def reference_numbers(rows: Sequence[ScoredAnswer], indexes: Sequence[Indexes]) 
         `simple_recall` and `chronological_awareness` with three decimals, `latest` and `all` as text such as `63.4%`,
         and `kendall_tau` with two decimals. A number is None if no question counts for it.
     """
-    import numpy as np
-
     f1 = [unclipped_f1(row) for row in rows]
     recall = _bin_means(rows, f1, lambda row: row.get == "all")
     latest_means = _bin_means(rows, f1, is_latest)
     n = sum(count for _, count in latest_means)
-    latest = _rounded(100 * sum(mean * count for mean, count in latest_means) / n, 2) if n else None
+    latest = _rounded([100 * sum(mean * count for mean, count in latest_means) / n], 2) if n else None
     all_found, tau = _order([both for row, both in zip(rows, indexes, strict=True) if row.get == "chronological"])
     awareness = None
     if latest is not None and all_found is not None:  # both in percent
-        awareness = _rounded(np.mean([latest / 100, max(0.0, all_found / 100 * (tau or 0.0))]), 3)
+        awareness = _rounded([latest / 100, max(0.0, all_found / 100 * (tau or 0.0))], 3)
     return {
-        "simple_recall": _rounded(np.mean([mean for mean, _ in recall]), 3) if recall else None,
+        "simple_recall": _rounded([mean for mean, _ in recall], 3) if recall else None,
         "chronological_awareness": awareness,
         "latest": None if latest is None else f"{latest:g}%",
         "all": None if all_found is None else f"{all_found:g}%",
@@ -181,30 +173,23 @@ def _bin_means(
     rows: Sequence[ScoredAnswer], f1: Sequence[float], counted: Callable[[ScoredAnswer], bool]
 ) -> list[tuple[float, int]]:
     """The rounded mean and the number of questions of every bin that has any."""
-    import numpy as np
-
-    means = []
-    for bin_ in BINS:
-        values = [value for row, value in zip(rows, f1, strict=True) if row.bin == bin_ and counted(row)]
-        if values:
-            means.append((float(np.round(np.mean(values), 2)), len(values)))
-    return means
+    pairs = [(row.bin, value) for row, value in zip(rows, f1, strict=True) if counted(row)]
+    parts = [[value for of, value in pairs if of == bin_] for bin_ in BINS]
+    return [(_rounded(values, 2), len(values)) for values in parts if values]
 
 
 def _order(indexes: Sequence[Indexes]) -> tuple[float | None, float | None]:
     """How often all items were found, in percent, and the mean tau of those questions."""
-    import numpy as np
-
     tau_of = formulas("episodic_kendall_tau").tau_if_all_found
     # If the judge repeats a number, an answer cannot have all of its numbers.
     several = [(true, predicted) for true, predicted in indexes if len(true) > 1]
     taus = [tau_of(predicted, true) if len(set(true)) == len(true) else None for true, predicted in several]
     all_found = [tau for tau in taus if tau is not None]
-    share = _rounded(len(all_found) / len(taus) * 100, 2) if taus else None
-    return share, _rounded(np.mean(all_found), 2) if all_found else None
+    share = _rounded([len(all_found) / len(taus) * 100], 2) if taus else None
+    return share, _rounded(all_found, 2) if all_found else None
 
 
-def _rounded(value: Any, digits: int) -> float:
+def _rounded(values: Sequence[float], digits: int) -> float:
     import numpy as np
 
-    return float(np.round(value, digits))
+    return float(np.round(np.mean(values), digits))

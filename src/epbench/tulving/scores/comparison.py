@@ -27,7 +27,7 @@ from epbench.tulving.scores.inventions import ABOUT, CUE, NO_BOOK, cards_of, ret
 from epbench.tulving.scores.judge_agreement import last_judge
 from epbench.tulving.scores.report import comparison_report
 from epbench.tulving.scores.run_files import COLUMNS, read_run, read_scores
-from epbench.tulving.scores.scoring import items_ratio
+from epbench.tulving.scores.scoring import Cue, items_ratio
 from epbench.tulving.scores.tables import MANY, markdown_table
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ UNKNOWN_CHAPTERS = (
     "the other runs"
 )
 HARSH, NAMED = "harsh F1", "named per true item"
-
-Cue = tuple[str | None, ...]
 
 
 def compare(runs: Mapping[str, Path], dataset: str | None = None, progress: Progress = iter) -> Comparison:

@@ -277,9 +277,6 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def _intervals(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[str, list[float]]:
-    """95 % intervals of all scores that have one, by drawing cues with replacement."""
-    import numpy as np
-
     in_order = [(question.cue, tau) for question, _, tau in seen if has_order(question)]
     latest = _sums((question.cue, f1) for question, f1, _ in seen if is_latest(question))
     matched = _sums((cue, float(tau is not None)) for cue, tau in in_order)
@@ -296,9 +293,8 @@ def _intervals(seen: Sequence[Result], lost: Sequence[QuestionToScore]) -> dict[
     cues = dict.fromkeys(result.question.cue for result in seen)
     state_and_order = latest, _sums((cue, tau or 0.0) for cue, tau in in_order)
     intervals["simple_recall_score"] = _interval([*bins.values()], cues)
-    intervals["chronological_awareness"] = _interval(
-        state_and_order, cues, lambda means: (means[0] + np.maximum(0, means[1])) / 2
-    )
+    awareness = _interval(state_and_order, cues, lambda means: (means[0] + means[1].clip(0)) / 2)
+    intervals["chronological_awareness"] = awareness
     return {name: list(interval) for name, interval in intervals.items() if interval is not None}
 
 

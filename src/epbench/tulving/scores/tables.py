@@ -104,7 +104,6 @@ def naming_notes(runs: Runs) -> list[str]:
 
 
 def _links(runs: Runs) -> list[Table]:
-    """F1 by the number of links, if there are runs on books of level 2 or higher."""
     linked = {label: scores for label, scores in runs.items() if scores.get("f1_by_links")}
     numbers = sorted({n for scores in linked.values() for n in scores["n_by_links"]}, key=int)
     rows = [[label, *(cell(scores["f1_by_links"].get(n)) for n in numbers)] for label, scores in linked.items()]

@@ -1,10 +1,11 @@
-"""Questions from the published numbers of rows, and outcomes made by hand."""
+"""Rows of templates or of the paper with what they tell and ask, outcomes made by hand, and what a judge replies."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from epbench.memfail.dataset.load import CONFIGS, Question, questions_of
+from epbench.memfail.dataset.load import CONFIGS, Fact, Question, facts_to_store, questions_of
 from epbench.memfail.dataset.released import file_of, read_config
 from epbench.memfail.dataset.schema import Row, complete
 from epbench.memfail.judging.diagnosis import Outcome
@@ -19,11 +20,26 @@ def rows_in(folder: Path) -> dict[str, list[Row]]:
     return {config: complete(config, read_config(file_of(folder, config), config)) for config in CONFIGS}
 
 
+def made_rows(config: str, n: int = 100, seed: int = 0, harder: bool = False) -> list[Row]:
+    """Return completed template rows."""
+    return complete(config, make_rows(config, n, seed, harder))
+
+
+def template(config: str, n: int = 100, seed: int = 0) -> tuple[list[Fact], list[Question]]:
+    """Return the facts and questions of template rows."""
+    rows = made_rows(config, n, seed)
+    return facts_to_store(config, rows), questions_of(config, rows)
+
+
 def questions_from(source: str, config: str) -> list[Question]:
     """Return the questions of one of `SOURCES`, from template rows or from published rows."""
-    if source == "published":
-        return questions_of(config, rows_in(SHARED / "memfail")[config])
-    return questions_of(config, complete(config, make_rows(config)))
+    rows = rows_in(SHARED / "memfail")[config] if source == "published" else made_rows(config)
+    return questions_of(config, rows)
+
+
+def verdict(value: bool, reason: str = "") -> str:
+    """Return the reply of a model that judges."""
+    return json.dumps({"reason": reason, "verdict": value})
 
 
 def outcome(

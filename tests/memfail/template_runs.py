@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, gold_of, load_prompts
-from epbench.memfail.dataset.load import Fact, Question, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import complete
 from epbench.memfail.evaluate import RunOutput, store_and_answer
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import Oracle, load_memory
 from epbench.memories.protocol import Conversation, SystemSpec
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
+from tests.memfail.memfail_samples import template
 
 
 class Astray(Oracle):
@@ -22,12 +20,6 @@ class Astray(Oracle):
 
     def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
         return [text for text in self.stored if text not in self._gold[query]][:k]
-
-
-def template(config: str, n: int = 100) -> tuple[list[Fact], list[Question]]:
-    """Return the facts and questions of template rows."""
-    rows = complete(config, make_rows(config, n))
-    return facts_to_store(config, rows), questions_of(config, rows)
 
 
 def output_of(folder: Path, config: str, system: str, *, n: int = 100, ks: tuple[int, ...] = (5,)) -> RunOutput:

@@ -17,20 +17,14 @@ from epbench.memfail.calibration.faults import (
     with_other_numbers,
     without_detail,
 )
-from epbench.memfail.dataset.load import CONFIGS, GoldMemory, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import complete
-from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory
+from tests.memfail.memfail_samples import template
 
 RULE = GoldMemory(
     "r/0", "Ada Lin keeps 3 bees. Ada sings to them only below 8 degrees. She likes toast.", ("Ada Lin", "sings to them"),
     ("below 8 degrees",),
 )  # fmt: skip
 LINK = GoldMemory("c/0", "When I hear waves I feel nostalgic.", ("hear waves", "feel nostalgic"), ())
-
-
-def made(config, n=20):
-    rows = complete(config, make_rows(config, n))
-    return questions_of(config, rows), facts_to_store(config, rows)
 
 
 def test_a_text_is_changed_in_one_respect():
@@ -59,12 +53,10 @@ OF_CONFIG = {"coexisting_facts": {"negation turned"}, "long_hop": {"negation tur
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_cases_are_certain_and_each_config_has_its_faults(config):
-    questions, facts = made(config)
+    facts, questions = template(config, 20)
     texts = {fact.text for fact in facts}
-    cases = planted_cases(config, questions, facts, 10, seed=1)
-    assert (
-        cases == planted_cases(config, questions, facts, 10, seed=1) != planted_cases(config, questions, facts, 10, 2)
-    )
+    cases, again, other = (planted_cases(config, questions, facts, 10, seed) for seed in (1, 1, 2))
+    assert cases == again != other
     counts = Counter(case.fault for case in cases)
     assert set(counts) <= set(FAULTS) and counts[NO_FAULT] == counts["answer wrong"] == counts["fact absent"] == 10
     assert all(counts[fault] == 10 for fault in OF_CONFIG.get(config, PEOPLE)), counts

@@ -45,7 +45,6 @@ class Says:
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +63,7 @@ def checked(folder, cases, judge):
 
 def test_numbers_of_a_passport(cases):
     judge = PastJudge("j", "1")
-    right = [case.expected for case in cases]
-    passport = made(judge, cases, right)
+    passport = made(judge, cases, [case.expected for case in cases])
     assert [passport[share] for share in ("sensitivity", "stage", "specificity", "failed")] == [1, 1, 1, 0]
     assert sum(fault["n"] for fault in passport["faults"]) == len(cases)
     assert [fault["fault"] for fault in passport["faults"]] == list(FAULTS)
@@ -83,8 +81,7 @@ def test_numbers_of_a_passport(cases):
     assert silent["failed"] == 40 and silent["stage"] == 1  # neither right nor wrong
 
 
-def test_a_passport_holds_only_for_the_server_that_was_checked(cases, tmp_path, monkeypatch):
-    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
+def test_a_passport_holds_only_for_the_server_that_was_checked(cases):
     one, other, unknown = (PastJudge("openai:j", "1", setup) for setup in ("http://a/v1", "http://b/v1", ""))
     write_json(passport_path(one), made(one, cases, [case.expected for case in cases]))
     assert "openai:j (1; http://a/v1)" in passport_note(one)

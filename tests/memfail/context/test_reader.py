@@ -16,12 +16,11 @@ from epbench.memfail.context.requests import (
     load_prompts,
     read_notes,
 )
-from epbench.memfail.dataset import schema as dataset
-from epbench.memfail.dataset.load import CONFIGS, Fact, Question, questions_of
+from epbench.memfail.dataset.load import CONFIGS, Fact, Question
 from epbench.memfail.dataset.word_rules import letter_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
-from epbench.memfail.templates import rows as template
 from epbench.models.protocol import Sampling
+from tests.memfail.memfail_samples import template
 
 MULTIPLE = "When I sip tea, what do I end up doing?\n\nOptions:\nA. fold laundry\nB. hum loudly\nC. bake bread"
 
@@ -74,10 +73,9 @@ def test_notes_are_read_from_the_prompt_and_a_message_is_only_acknowledged():
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_with_the_gold_memories_it_is_mostly_right_on_template_rows(config):
-    rows = dataset.complete(config, template.make_rows(config, 40, 3))
     prompts, reader, judge = load_prompts(), LexicalReader(), LexicalJudge()
     right = []
-    for question in questions_of(config, rows):
+    for question in template(config, 40, 3)[1]:
         asked = prompts.ask(question.id, question, [memory.text for memory in question.gold], Sampling())
         answer = next(reader.answer([asked])).text
         if question.choices:

@@ -5,34 +5,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epbench.memfail.dataset.load import CONFIGS, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import complete
-from epbench.memfail.templates.rows import make_rows
+from tests.memfail.memfail_samples import made_rows
 
-TABLES = {name: complete(name, make_rows(name, 24)) for name in CONFIGS}
+TABLES = {name: made_rows(name, 24) for name in CONFIGS}
 
 
 def row_of(config, **test):
     return next(row for row in TABLES[config] if all(row[name] == value for name, value in test.items()))
 
 
-def asked(config, row):
-    return questions_of(config, [row])
-
-
 @given(config=st.sampled_from(CONFIGS), n=st.integers(5, 30), seed=st.integers(0, 99))
 @settings(max_examples=25, deadline=None)
 def test_every_gold_memory_is_a_stored_fact_of_its_row(config, n, seed):
-    rows = complete(config, make_rows(config, n, seed))
+    rows = made_rows(config, n, seed)
     facts, questions = facts_to_store(config, rows), questions_of(config, rows)
     texts = {fact.id: fact for fact in facts}
     assert len(texts) == len(facts) and len({q.id for q in questions}) == len(questions)
     for question in questions:
-        assert (
-            question.config == config
-            and question.gold
-            and question.reference
-            and question.text.startswith(question.query)
-        )
+        assert question.config == config and question.text.startswith(question.query)
+        assert question.gold and question.reference
         for memory in question.gold:
             assert texts[memory.fact].text == memory.text and texts[memory.fact].row == question.row
             assert all(part in memory.text for part in (*memory.link, *memory.detail))
@@ -41,7 +32,7 @@ def test_every_gold_memory_is_a_stored_fact_of_its_row(config, n, seed):
 def test_a_rule_is_linked_by_entity_and_behavior_and_its_detail_is_the_condition():
     for config in ("conditional_facts_easy", "conditional_facts_hard"):
         row = row_of(config, condition_met="no")
-        (question,) = asked(config, row)
+        (question,) = questions_of(config, [row])
         (memory,) = question.gold
         assert (memory.link, memory.detail) == ((row["entity"], row["behavior"]), (row["condition"],))
         assert question.group == question.about["condition_met"] == question.about["answer_polarity"] == "no"
@@ -50,7 +41,7 @@ def test_a_rule_is_linked_by_entity_and_behavior_and_its_detail_is_the_condition
 
 def test_preferences_are_stored_one_by_one_and_all_are_gold():
     row = next(row for row in TABLES["coexisting_facts"] if len(row["preferences"]) == 4)
-    (question,) = asked("coexisting_facts", row)
+    (question,) = questions_of("coexisting_facts", [row])
     assert [fact.text for fact in facts_to_store("coexisting_facts", [row])] == row["preference_facts"]
     assert [memory.link for memory in question.gold] == [(name,) for name in row["preferences"]]
     assert all(memory.detail == () for memory in question.gold)
@@ -60,7 +51,7 @@ def test_preferences_are_stored_one_by_one_and_all_are_gold():
 def test_an_essay_has_three_questions():
     kinds = Counter()
     for row in TABLES["persona_retrieval"]:
-        questions = asked("persona_retrieval", row)
+        questions = questions_of("persona_retrieval", [row])
         assert [question.id for question in questions] == [f"{row['id']}-q{i}" for i in (1, 2, 3)]
         for question in questions:
             kinds[question.kind] += 1
@@ -77,7 +68,7 @@ def test_an_essay_has_three_questions():
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_a_chain_is_queried_by_its_stem_and_every_link_is_gold(hops):
     row = row_of("long_hop", hop_count=hops)
-    (question,) = asked("long_hop", row)
+    (question,) = questions_of("long_hop", [row])
     chain = [row[f"chain_{i}"] for i in range(1, hops + 3)]
     assert [memory.link for memory in question.gold] == [(chain[i], chain[i + 1]) for i in range(hops + 1)]
     assert chain[0] in question.query and question.choices[4] not in question.query

@@ -42,14 +42,12 @@ def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path)
     path = write_csv(tmp_path / "data/long_hop/test.csv", "long_hop", make_rows("long_hop", 5))
     assert file_of(tmp_path, "long_hop") == path
     shutil.copy(path, path.with_name("train.csv"))
-    with pytest.raises(
-        BadInput, match=r"config 'long_hop': expected one file long_hop_chains\.csv, got .*test\.csv, .*train\.csv"
+    for config, message in (
+        ("long_hop", r"one file long_hop_chains\.csv, got .*test\.csv, .*train\.csv"),
+        ("persona_retrieval", "one file persona_dataset.csv, got nothing"),
     ):
-        file_of(tmp_path, "long_hop")
-    with pytest.raises(
-        BadInput, match="config 'persona_retrieval': expected one file persona_dataset.csv, got nothing"
-    ):
-        file_of(tmp_path, "persona_retrieval")
+        with pytest.raises(BadInput, match=f"config '{config}': expected {message}"):
+            file_of(tmp_path, config)
 
 
 def test_a_source_is_named_without_its_path_and_an_unknown_one_is_refused(tmp_path):
@@ -58,16 +56,9 @@ def test_a_source_is_named_without_its_path_and_an_unknown_one_is_refused(tmp_pa
         open_source("openai:gpt-5")
 
 
-def damaged(config, **cells):
-    """Return five rows of a config, the second of them changed."""
-    rows = make_rows(config, 5)
-    rows[1] = rows[1] | cells
-    return rows
-
-
 QUESTION = {"text": "q", "is_misleading": False, "distractor": None, "ground_truth_answer": "a"}
 DAMAGES = {
-    "an empty cell": ("conditional_facts_easy", {"condition": " "}, "field 'condition': expected text, got an empty cell"),
+    "an empty cell": ("conditional_facts_easy", {"condition": " "}, "'condition': expected text, got an empty cell"),
     "a foreign label": ("conditional_facts_hard", {"condition_met": "Yes"}, "'condition_met': expected one of yes, no, got 'Yes'"),
     "two essays": ("conditional_facts_easy", {"entity_facts": ["a", "b"]}, "'entity_facts': expected 1 item, got 2"),
     "no list": ("conditional_facts_easy", {"entity_facts": "['x']"}, "'entity_facts': expected a JSON list, got "),
@@ -93,10 +84,10 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_cell_is_named(tmp_path, damage):
     config, cells, message = DAMAGES[damage]
-    path = write_csv(tmp_path / "rows.csv", config, damaged(config, **cells))
-    with pytest.raises(
-        BadInput, match=rf"rows\.csv, row 1, field {message}" if "field" not in message else rf"row 1, {message}"
-    ):
+    rows = make_rows(config, 5)
+    rows[1] |= cells
+    path = write_csv(tmp_path / "rows.csv", config, rows)
+    with pytest.raises(BadInput, match=rf"rows\.csv, row 1, field {message}"):
         read_config(path, config)
 
 

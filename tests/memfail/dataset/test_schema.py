@@ -4,35 +4,21 @@ from epbench import BadInput
 from epbench.hub.card import card
 from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.dataset.load import CONFIGS, load_memfail
-from epbench.memfail.dataset.schema import PUBLISHED_COLUMNS, complete, config_of, polarity
+from epbench.memfail.dataset.schema import complete, config_of, polarity
 from epbench.memfail.templates.rows import make_rows
+from tests.memfail.memfail_samples import made_rows
 
-TABLES = {name: complete(name, make_rows(name, 12)) for name in CONFIGS}
+TABLES = {name: made_rows(name, 12) for name in CONFIGS}
+
+
+def written(path, configs):
+    write_dataset(path, configs, card(configs, "# m", pretty_name="m", license="mit", tags=[]))
+    return str(path)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "memfail"
-    configs = [config_of(name, rows) for name, rows in TABLES.items()]
-    write_dataset(path, configs, card(configs, "# m", pretty_name="m", license="mit", tags=[]))
-    return path
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_a_written_config_loads_with_its_rows_and_types(folder, config):
-    from datasets import load_dataset
-
-    dataset = load_dataset(str(folder), config, split="test")
-    assert dataset.features == config_of(config, TABLES[config]).stored_features
-    assert set(PUBLISHED_COLUMNS[config]) <= set(dataset.column_names)
-    assert dataset.remove_columns("canary").to_list() == TABLES[config]
-    loaded = load_memfail(str(folder), config)
-    assert loaded.rows == TABLES[config]
-    assert (
-        {fact.row for fact in loaded.facts}
-        == {question.row for question in loaded.questions}
-        == {row["id"] for row in loaded.rows}
-    )
+    return written(tmp_path_factory.mktemp("data") / "memfail", [config_of(*table) for table in TABLES.items()])
 
 
 def test_ids_are_stable_and_unique():
@@ -44,15 +30,9 @@ def test_ids_are_stable_and_unique():
 
 def test_essays_of_each_asked_name_are_counted():
     ask = {"text": "?", "is_misleading": False, "distractor": None, "ground_truth_answer": "a"}
-    about = [
-        ask,
-        ask | {"is_misleading": True, "distractor": "Bo Li"},
-        ask | {"is_misleading": True, "distractor": "Cy Day"},
-    ]
-    rows = complete(
-        "persona_retrieval",
-        [{"entity": name, "entity_facts": ["x"], "questions": about} for name in ("Al Roe", "Al Roe", "Bo Li")],
-    )
+    about = [ask, *(ask | {"is_misleading": True, "distractor": name} for name in ("Bo Li", "Cy Day"))]
+    given = [{"entity": name, "entity_facts": ["x"], "questions": about} for name in ("Al Roe", "Al Roe", "Bo Li")]
+    rows = complete("persona_retrieval", given)
     assert [row["n_essays_of_entity"] for row in rows] == [2, 2, 1]
     assert [row["n_essays_of_asked_name"] for row in rows] == [[2, 1, 0], [2, 1, 0], [1, 1, 0]]
 
@@ -74,12 +54,11 @@ def test_polarity_is_the_first_word_of_the_answer():
 
 
 def test_the_fingerprint_depends_on_the_rows(folder, tmp_path):
-    prints = {config: load_memfail(str(folder), config).fingerprint for config in CONFIGS}
+    prints = {config: load_memfail(folder, config).fingerprint for config in CONFIGS}
     assert len(set(prints.values())) == len(CONFIGS)
     changed = [row | {"question": row["question"] + " "} for row in TABLES["coexisting_facts"]]
-    configs = [config_of("coexisting_facts", changed)]
-    write_dataset(tmp_path / "memfail", configs, card(configs, "# m", pretty_name="m", license="mit", tags=[]))
-    assert load_memfail(str(tmp_path / "memfail"), "coexisting_facts").fingerprint != prints["coexisting_facts"]
+    other = written(tmp_path / "memfail", [config_of("coexisting_facts", changed)])
+    assert load_memfail(other, "coexisting_facts").fingerprint != prints["coexisting_facts"]
 
 
 def test_other_datasets_are_refused(folder, tmp_path):
@@ -87,15 +66,13 @@ def test_other_datasets_are_refused(folder, tmp_path):
 
     from epbench.hub.dataset_folder import Config
 
-    with pytest.raises(BadInput, match="unknown config 'easy'; MemFail has: conditional_facts_easy"):
-        load_memfail(str(folder), "easy")
-    other = [Config("long_hop", "test", Features({"id": Value("string")}), {"id": ["a"]})]
-    write_dataset(tmp_path / "other", other, card(other, "# o", pretty_name="o", license="mit", tags=[]))
-    with pytest.raises(BadInput, match="row 0, field 'hop_count': expected a whole number, found nothing"):
-        load_memfail(str(tmp_path / "other"), "long_hop")
-    with pytest.raises(
-        BadInput, match=r"expected the rows of a dataset in coexisting_facts/test-\*.parquet, found no such file"
+    bare = Config("long_hop", "test", Features({"id": Value("string")}), {"id": ["a"]})
+    other = written(tmp_path / "other", [bare])
+    for dataset, config, message in (
+        (folder, "easy", "unknown config 'easy'; MemFail has: conditional_facts_easy"),
+        (other, "long_hop", "row 0, field 'hop_count': expected a whole number, found nothing"),
+        (other, "coexisting_facts", r"the rows of a dataset in coexisting_facts/test-\*.parquet, found no such file"),
+        ("nobody/nothing", "long_hop", "neither a folder nor on the Hub"),
     ):
-        load_memfail(str(tmp_path / "other"), "coexisting_facts")
-    with pytest.raises(BadInput, match="neither a folder nor on the Hub"):
-        load_memfail("nobody/nothing", "long_hop")
+        with pytest.raises(BadInput, match=message):
+            load_memfail(dataset, config)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.memfail.dataset.word_rules import keeps, missing, sentences
+from epbench.memfail.dataset.word_rules import sentences
 from epbench.memfail.generation.essays import DATAPOINTS, EASY, ESSAYS, HARD, PERSONAS, PersonaSpec, conditional_specs
 from epbench.memfail.generation.facts import COEXISTING, REVISIONS, CoexistingSpec, revision_specs
 from epbench.memfail.generation.long_hop import AUDITS, CHAINS, OPTIONS, Chain, Window, people_are_disjoint, person_of
@@ -216,26 +216,25 @@ def test_every_check_has_a_violation():
     assert {"fields", *checks} == {check for _, check, _ in VIOLATIONS}
 
 
-def test_as_if_is_no_connective():
-    row = good("hard")
-    row["essay"] += " It looks as if nobody minded."
-    assert list(CASES["hard"][0].problems(RULE, row)) == []
-
-
-def test_reasons_say_what_a_model_can_act_on():
-    step, spec = CASES["hard"]
-    told = dict(step.problems(spec, essay(good("hard"), lambda parts: [*parts, "He hums whenever he can."])))
-    assert told == {"hard_has_no_connectives": "the essay has 'whenever'; use no such word anywhere"}
-    step, spec = CASES["datapoint"]
-    told = dict(step.problems(spec, good("datapoint") | {"condition_met": "maybe"}))
-    assert told == {"target_is_met": "condition_met is 'maybe', but the target is 'yes'"}
-
-
-def test_a_rule_loses_no_number_and_no_turning_word():
-    assert keeps("after 5 pm", "She does so after 5 pm on weekdays.")
-    assert not keeps("after 5 pm", "She does so after 6 pm on weekdays.")
-    assert not keeps("without a hat", "She goes out with a hat.")
-    assert missing("without a red hat", "She goes out with a hat.") == "'without', 'red'"
+@pytest.mark.parametrize(
+    ("case", "change", "check", "reason"),
+    [
+        ("hard", {"essay": "He hums whenever he can."}, "hard_has_no_connectives", "the essay has 'whenever'; use no such word anywhere"),
+        ("easy", {"essay": "{name} sharpens a moon blade with a bow."}, "easy_keeps_rule",
+         "no single sentence states the whole rule; the sentence with the rule lacks words of the condition 'in falling snow': 'falling', 'snow'"),
+        ("datapoint", {"condition_met": "maybe"}, "target_is_met", "condition_met is 'maybe', but the target is 'yes'"),
+        ("datapoint", {"answer": 7}, "fields", "answer: expected a text, found '7'"),
+        ("chain", {"facts": ["I hum.", " . "]}, "fields", "facts[1]: expected a text, found ' . '"),
+        ("persona", {"questions": [3]}, "fields", "questions[0]: expected an object, found '3'"),
+        ("coexisting", {"preferences": None}, "fields", "preferences: expected a list, found 'None'"),
+    ],
+)  # fmt: skip
+def test_reasons_say_what_a_model_can_act_on(case, change, check, reason):
+    step, spec = CASES[case]
+    changed = {
+        name: text.replace("{name}", POINT.entity) if isinstance(text, str) else text for name, text in change.items()
+    }
+    assert (check, reason) in step.problems(spec, good(case) | changed)
 
 
 def test_people_in_two_chains_are_found():
@@ -245,9 +244,3 @@ def test_people_in_two_chains_are_found():
     chains = [named(0, "Dagny Holm"), CHAIN, named(1, "Ilse"), named(2, "Dagny")]
     assert list(people_are_disjoint(chains)) == [(3, "the name 'Dagny' also stands in chain-1hop-000")]
     assert person_of(CHAIN) is None
-
-
-def test_the_grammar_speaks_of_what_it_is_told():
-    """Else the good rows above would say nothing about the rules."""
-    row = good("hard")
-    assert re.search("moon blade", row["behavior_sentence"]) and "falling snow" in row["condition_sentence"]

@@ -9,16 +9,7 @@ from epbench.errors import BadInput
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, config_of, facts_of
 from epbench.memfail.dataset.word_rules import connectives
-from epbench.memfail.generation.asking import (
-    OWN,
-    Asker,
-    Duplicates,
-    Planner,
-    load_generation_prompts,
-    misfit_of,
-    object_of,
-    shingles,
-)
+from epbench.memfail.generation.asking import OWN, Asker, Log, Planner, Spec, load_generation_prompts, shingles
 from epbench.memfail.generation.essays import DATAPOINTS, conditional_specs
 from epbench.memfail.generation.generate import about, generate, plan, validation_failures
 from epbench.memfail.generation.long_hop import BATCH, option_orders
@@ -77,16 +68,6 @@ def test_a_row_that_fails_is_asked_for_again_alone_and_told_what_was_wrong(askin
     assert found(asker) == [("facts_have_their_number", "coexisting facts", "coexisting-003", 1, False)]
 
 
-def test_a_row_that_never_passes_is_dropped_and_the_rest_goes_on(asking, tmp_path):
-    with asking(tmp_path, ScriptedRows({("persona", 2): [shorter] * 3})) as asker:
-        rows = generate(asker, ["persona_retrieval"], 7, 42)["persona_retrieval"]
-        assert len(asker.sent()) == 4  # two batches, and two more tries
-    assert [row["id"] for row in rows] == [f"persona-{i:03}" for i in range(6)]
-    lengths = [(*rest,) for check, *rest in found(asker) if check == "essay_has_its_length"]
-    assert lengths == [("persona essays", "persona-002", n, n == 3) for n in (1, 2, 3)]
-    assert asker.log.counts["persona essays"] == {"step": "persona essays", "before": 7, "after": 6}
-
-
 @pytest.mark.parametrize(
     ("reply", "check"),
     [
@@ -108,10 +89,15 @@ def test_a_reply_without_rows_counts_as_a_try(asking, tmp_path, reply, check):
         assert not asker.sent()
 
 
-def test_easy_and_hard_stay_on_the_same_rules_if_one_essay_fails(asking, tmp_path):
+def test_what_never_passes_is_dropped_and_easy_and_hard_stay_on_the_same_rules(asking, tmp_path):
     with asking(tmp_path, ScriptedRows({("hard", 1): [shorter] * 3})) as asker:
-        tables = generate(asker, [EASY, HARD], 5, 42)
-    assert [len(tables[config]) for config in (EASY, HARD)] == [4, 4]
+        tables = generate(asker, [EASY, HARD], 12, 42)
+        assert len(asker.sent()) == 3 * 2 + 2  # two batches of each step, and two more tries
+    assert [len(tables[config]) for config in (EASY, HARD)] == [11, 11]
+    assert [row["id"] for row in tables[HARD]] == [f"hard-{i:03}" for i in range(11)]
+    lengths = [(*rest,) for check, *rest in found(asker) if check == "hard_has_its_length"]
+    assert lengths == [("Hard essays", "conditional-001", n, n == 3) for n in (1, 2, 3)]
+    assert asker.log.counts["Hard essays"] == {"step": "Hard essays", "before": 12, "after": 11}
     for easy, hard in zip(*tables.values(), strict=True):
         assert {name for name in easy if easy[name] != hard[name]} == {"id", "entity_facts"}
     assert ("same_rules", "pairs of Easy and Hard", "conditional-001", 0, True) in found(asker)
@@ -199,14 +185,14 @@ def test_a_chain_like_an_earlier_one_or_about_the_same_person_is_dropped(asking,
         return dict(kept)
 
     # Chains 0 and 2 have one hop and are told in the first person, 1 and 3 are about a person.
-    with asking(tmp_path / "facts", ScriptedRows({("chain", 0): [keep], ("chain", 2): [repeat]})) as asker:
-        (tmp_path / "facts").mkdir()
-        chains(asker)
-    assert found(asker) == [("duplicate", "chains without near duplicates", "chain-1hop-002", 0, True)]
-    with asking(tmp_path / "names", ScriptedRows({("chain", 1): [keep], ("chain", 3): [repeat]})) as asker:
-        (tmp_path / "names").mkdir()
-        chains(asker)
-    assert found(asker) == [("people_are_disjoint", "chains without conflicts", "chain-1hop-003", 0, True)]
+    for first, second, why in (
+        (0, 2, ("duplicate", "chains without near duplicates", "chain-1hop-002")),
+        (1, 3, ("people_are_disjoint", "chains without conflicts", "chain-1hop-003")),
+    ):
+        (folder := tmp_path / f"{first}").mkdir()
+        with asking(folder, ScriptedRows({("chain", first): [keep], ("chain", second): [repeat]})) as asker:
+            chains(asker)
+        assert found(asker) == [(*why, 0, True)]
 
 
 @pytest.mark.slow
@@ -253,13 +239,17 @@ def test_faults_in_the_validation_report_are_named():
 
 
 def test_duplicates_are_found_by_trigrams():
-    seen = Duplicates(0.7)
+    class Row(Spec):
+        task = "row"
+
     text = "the quick brown fox jumps over the lazy dog and runs home to its den before the rain begins to fall"
-    assert seen.like([text], "one") is None
-    assert seen.like([text.upper() + " hard"], "two") == "one"
-    assert seen.like(["something else altogether, told in quite other words by quite other people"], "three") is None
-    assert seen.like(["a b c d", "a b c d"], "four") == "four"  # alike among themselves: neither is kept
-    assert seen.like(["a b c d"], "five") is None
+    other = "something else altogether, told in quite other words by quite other people"
+    # Those of row 3 are alike among themselves, so that neither is kept.
+    texts = [[text], [text.upper() + " hard"], [other], ["a b c d", "a b c d"], ["a b c d"]]
+    log = Log()
+    kept = log.without_alike("step", [*map(Row, range(5))], dict(enumerate(texts)), "it is like")
+    assert [row.number for row in kept] == [0, 2, 4]
+    assert [one["reason"] for one in log.rejections["duplicate"]] == ["it is like row-000", "it is like row-003"]
     assert shingles("One two") == {"one two"} and shingles("") == {""}
 
 
@@ -284,12 +274,3 @@ def test_another_pack_needs_the_same_placeholders_and_may_lack_the_text_about_re
         BadInput, match=r"mine.toml, key 'long_hop_chain': expected the placeholders \{specs\}, \{known\}"
     ):
         load_generation_prompts(pack)
-
-
-def test_forms_of_replies_are_checked():
-    schema = object_of({"names": {"type": "array", "items": {"type": "string"}}})
-    assert misfit_of({"names": ["a"], "more": 1}, schema) is None
-    assert misfit_of({"names": ["a", 2]}, schema) == "names[1]: expected a text, found '2'"
-    assert misfit_of({"names": [" . "]}, schema) == "names[0]: expected a text, found ' . '"
-    assert misfit_of({}, schema) == "names: expected a list, found 'None'"
-    assert misfit_of([], schema) == "the row: expected an object, found '[]'"

@@ -15,8 +15,8 @@ from epbench.memfail.judging.diagnosis import ERRORS, LeftOut
 from epbench.memfail.scores.scoring import commonest_answers, finish, floor_of, score_outcomes
 from epbench.metric_folders import formulas
 from epbench.runs.folder import open_run
-from tests.memfail.memfail_samples import outcome
-from tests.memfail.template_runs import outcomes_of, template
+from tests.memfail.memfail_samples import outcome, template
+from tests.memfail.template_runs import outcomes_of
 
 LABELS = formulas("memory_failures").LABELS
 
@@ -122,23 +122,18 @@ def test_the_published_counts_give_the_published_rates(results):
         cell = PANELS[row["dataset"]], row["system"], row["internal_model"]
         cells[cell] += [outcome(label, row["k"], kind=kind) for label in labels]
         errors[cell, row["k"]].update({error: row[error.removesuffix("_error")] for error in ERRORS})
-    checked = 0
     scored = {cell: score_outcomes(outcomes) for cell, outcomes in cells.items()}
-    for row in json.loads((results / "paper_results.json").read_text("utf-8"))["rows"]:
+    rows = json.loads((results / "paper_results.json").read_text("utf-8"))["rows"]
+    assert len(rows) == 224
+    for row in rows:
         cell = row["dataset"], row["system"], row["internal_model"]
-        by_k = scored.get(cell, {})
-        if str(row["k"]) not in by_k:
-            continue
-        scores = by_k[str(row["k"])]
-        assert scores["n"] == row["n"]
-        assert round(scores["success_rate"], 3) == row["success_rate"], row
+        scores = scored[cell][str(row["k"])]
+        assert (scores["n"], round(scores["success_rate"], 3)) == (row["n"], row["success_rate"]), row
         assert [round(bound, 4) for bound in scores["intervals"]["success_rate"]] == pytest.approx(
             row["wilson95_z1.96"], abs=1.01e-4
         )
         for error in ERRORS:
             assert scores[error] == pytest.approx(errors[cell, row["k"]][error] / row["n"])
-        checked += 1
-    assert checked == 224
 
 
 def asked(config, reference="t", kind="", choices=()):

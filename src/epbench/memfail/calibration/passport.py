@@ -248,10 +248,7 @@ def _counted(pairs: Sequence[Judged]) -> dict[str, Any]:
 
 def _share(name: str, right: Sequence[bool]) -> dict[str, Any]:
     interval = wilson(sum(right), len(right))
-    return {
-        name: sum(right) / len(right) if right else None,
-        f"{name}_interval": list(interval) if interval else None,
-    }
+    return {name: sum(right) / len(right) if right else None, f"{name}_interval": list(interval) if interval else None}
 
 
 _NUMBERS = ("n", "right", "rate", "low", "high", "noticed", "failed")

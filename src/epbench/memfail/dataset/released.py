@@ -28,10 +28,8 @@ def read_config(path: Path, config: str) -> list[Row]:
     rows: list[Row] = []
     first_at: dict[tuple[str, ...], int] = {}
     for number, found_cells in enumerate(read_csv(path, PUBLISHED_COLUMNS[config])):
-        cells, wrong = (
-            {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]},
-            partial(_wrong, path, number),
-        )
+        cells = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}
+        wrong = partial(_wrong, path, number)
         rows.append(_TYPED.get(config, _conditional)(cells, wrong))
         same = first_at.setdefault((cells["id"],) if "id" in cells else tuple(cells.values()), number)
         if same != number:

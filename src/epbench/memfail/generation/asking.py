@@ -131,44 +131,6 @@ class Step(Generic[S]):
         return []
 
 
-_PERMUTATIONS = 128
-
-
-class Duplicates:
-    """Keeps the first of several texts that are alike, from a Jaccard index of `threshold` on, by MinHash over word trigrams.
-
-    Paper: Appendix B.1. As in the reference, a hit of the index is not checked again with the exact Jaccard index.
-    """
-
-    def __init__(self, threshold: float) -> None:
-        from datasketch import MinHashLSH
-
-        self._index = MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
-        self._kept = 0
-
-    def like(self, texts: Sequence[str], label: str) -> str | None:
-        """Return the label of a kept text that one of these is like; if there is none, keep these and return None.
-
-        Texts that are kept together are compared with one another, too.
-        """
-        from datasketch import MinHash
-
-        added: list[tuple[int, str]] = []
-        for text in texts:
-            sketch = MinHash(num_perm=_PERMUTATIONS)
-            for shingle in shingles(text):
-                sketch.update(shingle.encode())
-            if matches := self._index.query(sketch):
-                for key in added:
-                    self._index.remove(key)
-                return str(sorted(matches)[0][1])
-            key = (self._kept, label)
-            self._index.insert(key, sketch)
-            added.append(key)
-            self._kept += 1
-        return None
-
-
 def shingles(text: str) -> set[str]:
     """Return the word trigrams of a text in lower case; a text of fewer than three words is one shingle.
 
@@ -200,11 +162,24 @@ class Log:
     def without_alike(
         self, step: str, rows: Sequence[S], texts: Mapping[int, Sequence[str]], what: str, alike: float = NEAR_DUPLICATE
     ) -> list[S]:
-        """Return the rows without those whose texts, by number, have one like an earlier row's; these are noted as dropped."""
-        seen, kept = Duplicates(alike), []
-        for row in rows:
-            if like := seen.like(texts[row.number], row.label):
-                self.reject("duplicate", step, row.label, f"{what} {like}")
+        """Return the rows without those whose texts, by number, have one like another or an earlier row's, noted as dropped.
+
+        Alike are texts from that Jaccard index on, by MinHash over word trigrams (paper: Appendix B.1). As in the reference, a
+        hit of the index is not checked again with the exact Jaccard index.
+        """
+        from datasketch import MinHash, MinHashLSH
+
+        index, kept = MinHashLSH(threshold=alike), list[S]()
+        for place, row in enumerate(rows):
+            for number, text in enumerate(texts[row.number]):
+                sketch = MinHash()
+                sketch.update_batch([shingle.encode() for shingle in shingles(text)])
+                if matches := index.query(sketch):
+                    for earlier in range(number):
+                        index.remove((place, earlier, row.label))
+                    self.reject("duplicate", step, row.label, f"{what} {min(matches)[2]}")
+                    break
+                index.insert((place, number, row.label), sketch)
             else:
                 kept.append(row)
         return kept

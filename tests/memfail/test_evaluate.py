@@ -10,7 +10,7 @@ from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.benchmark import BENCHMARK
 from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, gold_of, load_prompts, queries_of
-from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question
+from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory
 from epbench.memfail.dataset.schema import config_of
 from epbench.memfail.evaluate import Evaluation, in_advance, plan_lines, prepare, read_output, store_and_answer
 from epbench.memfail.evaluate import run as run_evaluation
@@ -25,25 +25,21 @@ from epbench.models.load import Options
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
 from epbench.runs.benchmark import recompute
-from tests.memfail.memfail_samples import made_rows, template, verdict
+from tests.memfail.memfail_samples import made_rows, question, template, verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
 FAULTY = Path(__file__).parents[1] / "memories/faulty.py"
 
 FACTS = [Fact(f"r{i}/0", f"r{i}", f"Mira{'abcde'[i]} sings only when it rains.") for i in range(5)]
-QUESTIONS = [
-    Question(
-        id=f"r{i}-q",
-        config="conditional_facts_easy",
-        row=f"r{i}",
-        kind="",
-        text=f"It rains. Would Mira{'abcde'[i]} sing?",
-        query=f"Mira{'abcde'[i]}?",
-        gold=(GoldMemory(fact.id, fact.text, (f"Mira{'abcde'[i]}", "sings"), ("rains",)),),
-        reference="Yes — it rains.",
-    )
-    for i, fact in enumerate(FACTS)
-]
+
+
+def asked(fact, name):
+    about = {"id": f"{fact.row}-q", "row": fact.row, "config": "conditional_facts_easy", "reference": "Yes — it rains."}
+    gold = GoldMemory(fact.id, fact.text, (name, "sings"), ("rains",))
+    return question((gold,), text=f"It rains. Would {name} sing?", query=f"{name}?", **about)
+
+
+QUESTIONS = [asked(fact, fact.text.split()[0]) for fact in FACTS]
 
 
 def config_run(system, facts=FACTS, questions=QUESTIONS, setting=None, model=None):

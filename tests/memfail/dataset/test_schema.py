@@ -61,7 +61,7 @@ def test_the_fingerprint_depends_on_the_rows(folder, tmp_path):
     assert load_memfail(other, "coexisting_facts").fingerprint != prints["coexisting_facts"]
 
 
-def test_other_datasets_are_refused(folder, tmp_path):
+def test_other_datasets_are_refused(tmp_path):
     from datasets import Features, Value
 
     from epbench.hub.dataset_folder import Config
@@ -69,7 +69,6 @@ def test_other_datasets_are_refused(folder, tmp_path):
     bare = Config("long_hop", "test", Features({"id": Value("string")}), {"id": ["a"]})
     other = written(tmp_path / "other", [bare])
     for dataset, config, message in (
-        (folder, "easy", "unknown config 'easy'; MemFail has: conditional_facts_easy"),
         (other, "long_hop", "row 0, field 'hop_count': expected a whole number, found nothing"),
         (other, "coexisting_facts", r"the rows of a dataset in coexisting_facts/test-\*.parquet, found no such file"),
         ("nobody/nothing", "long_hop", "neither a folder nor on the Hub"),

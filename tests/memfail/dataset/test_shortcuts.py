@@ -25,12 +25,10 @@ def test_plain_template_rows_are_open_to_word_overlap():
     assert scores["long_hop"]["option_in_a_fact"] == 0.2
 
 
-def conditional(condition, context, answer, name="Ann"):
-    return {
-        "id": context, "entity": name, "entity_category": "person", "behavior": "hums", "condition_type": "weather",
-        "condition": condition, "entity_facts": [f"{name} hums {condition}."], "question": f"{context}. Does {name} hum?",
-        "question_context": context, "condition_met": answer, "ground_truth_answer": f"{answer} - so it is",
-        "answer_polarity": answer,
+def conditional(condition, context, answer):
+    return made_rows("conditional_facts_easy", 1)[0] | {
+        "entity": "Ann", "condition": condition, "entity_facts": [f"Ann hums {condition}."],
+        "question": f"{context}. Does Ann hum?", "question_context": context, "answer_polarity": answer,
     }  # fmt: skip
 
 

@@ -82,7 +82,6 @@ def without_values(row):
 
 
 VIOLATIONS = [
-    ("revision", "fields", lambda row: row | {"messages": "hello"}),
     ("revision", "lists_have_their_length", lambda row: row | {"values": row["values"][1:]}),
     ("revision", "lists_have_their_length", lambda row: row | {"questions": row["questions"][1:]}),
     ("revision", "values_share_no_words", lambda row: row | {"new_values": [row["new_values"][0]] * 2, "messages": [
@@ -99,7 +98,6 @@ VIOLATIONS = [
     ("revision", "questions_name_whom_they_ask_about", lambda row: first(row, "questions", lambda text: "What does she do?")),
     ("revision", "questions_name_no_value", lambda row: first(row, "questions", lambda text: f"{text} {row['values'][0]}?")),
     ("datapoint", "fields", lambda row: without(row, "question")),
-    ("datapoint", "fields", lambda row: row | {"answer": True}),
     ("datapoint", "statement_keeps_rule", lambda row: row | {"statement": f"{POINT.entity} {row['behavior']}."}),
     ("datapoint", "statement_keeps_rule", lambda row: row | {"statement": row["statement"].replace(POINT.entity, "He")}),
     ("datapoint", "target_is_met", lambda row: row | {"condition_met": "no"}),
@@ -107,7 +105,6 @@ VIOLATIONS = [
     ("datapoint", "answer_agrees_with_target", lambda row: row | {"answer": "It depends on the weather."}),
     ("datapoint", "question_names_entity", lambda row: row | {"question": row["question"].replace(POINT.entity, "he")}),
     ("datapoint", "question_asks_about_behavior", lambda row: row | {"question": f"Will {POINT.entity} do it now?"}),
-    ("easy", "fields", lambda row: {"essay": None}),
     ("easy", "essay_names_entity", lambda row: row | {"essay": row["essay"].replace(POINT.entity, "Ossian")}),
     ("easy", "easy_has_its_length", lambda row: essay(row, lambda parts: parts[1:4])),
     ("easy", "easy_has_its_length", lambda row: essay(row, lambda parts: [*parts, *["That is so."] * 3])),
@@ -127,7 +124,6 @@ VIOLATIONS = [
     ("hard", "hard_link_points_back", lambda row: _replaced(row, "link_sentence", "Neighbours smile at it.")),
     ("hard", "hard_has_no_connectives", lambda row: essay(row, lambda parts: [*parts, "He hums if he can."])),
     ("hard", "hard_splits_rule", lambda row: essay(row, lambda parts: [*parts, "Falling snow, a moon blade, a deep bow."])),
-    ("coexisting", "fields", lambda row: row | {"preferences": "hats"}),
     ("coexisting", "preferences_have_their_number", lambda row: row | {"preferences": row["preferences"][:2]}),
     ("coexisting", "preferences_have_their_number", lambda row: row | {"preferences": [row["preferences"][0]] * 3}),
     ("coexisting", "facts_have_their_number", lambda row: row | {"preference_facts": row["preference_facts"][:2]}),
@@ -136,7 +132,6 @@ VIOLATIONS = [
     ("coexisting", "facts_name_no_sibling",
      lambda row: first(row, "preference_facts", lambda fact: f"{fact} I like {row['preferences'][1]} too.")),
     ("coexisting", "question_names_no_preference", lambda row: row | {"question": f"Is it the {row['preferences'][1]}?"}),
-    ("persona", "fields", lambda row: row | {"questions": ["What?"] * 3}),
     ("persona", "questions_have_their_number", lambda row: row | {"questions": row["questions"][:2]}),
     ("persona", "essay_has_its_length", lambda row: essay(row, lambda parts: [*parts, *["That is so."] * 4])),
     ("persona", "essay_names_person", lambda row: row | {"essay": row["essay"].replace("Ava Thompson", "Ava")}),

@@ -93,8 +93,6 @@ def test_orders_of_options_are_permutations(n, seed):
 
 
 def test_too_many_rows_are_refused():
-    with pytest.raises(BadInput, match="rows: expected at most 100 for coexisting_facts, one per category, got 101"):
-        coexisting_specs(101)
     with pytest.raises(BadInput, match="there are not enough names for 5000 personas"):
         persona_specs(5000)
     with pytest.raises(BadInput, match="are needed, but the lists give only"):

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory
 from epbench.memfail.dataset.word_rules import content_of, sentences_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
 from epbench.memfail.judging.memories import leads_on, numbers_of, sense_of, turned
-from tests.memfail.memfail_samples import template
+from tests.memfail.memfail_samples import question, template
 
 TEXT = "Ada keeps bees. Ada sings to them only above 4 degrees, and nobody minds. She likes toast."
 PARTS = [content_of("sings"), content_of("4 degrees")]
@@ -80,8 +80,7 @@ RULE = GoldMemory("r/0", TEXT, ("Ada", "sings to them"), ("above 4 degrees",))
 
 
 def verdict(kind, config, gold, *memories):
-    question = Question("q", config, "r", "", "?", "?", (gold,), "Yes")
-    (found,) = LexicalJudge().judge([Check(kind, question, gold, memories)])
+    (found,) = LexicalJudge().judge([Check(kind, question((gold,), config=config), gold, memories)])
     return found.verdict
 
 

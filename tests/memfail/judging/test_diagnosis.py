@@ -10,39 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.judges.protocol import JUDGEMENTS, Judgement
-from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
+from epbench.judges.protocol import JUDGEMENTS
+from epbench.memfail.dataset.load import GoldMemory, QuestionRecord
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import STAGES, Verdict
 from epbench.progress import no_progress
+from tests.memfail import memfail_samples
+from tests.memfail.memfail_samples import ScriptedJudge as Scripted
 
 NEEDS = tuple(GoldMemory(f"r/{i}", f"fact {i}", (f"fact {i}",), ()) for i in range(3))
 
 
-class Scripted:
-    """Says no, or fails, where it is told to; yes to all else."""
-
-    name, prompt_hash, setup = "scripted", "1", ""
-
-    def __init__(self, says=None):
-        self.says, self.asked = says or {}, []
-
-    def plan(self, checks):
-        return None
-
-    def judge(self, checks, calls=None):
-        for check in checks:
-            self.asked.append((check.kind, check.gold.fact if check.gold else check.question.id))
-            verdict = self.says.get((check.kind, check.gold.fact if check.gold else "answer"), True)
-            if verdict is None:
-                yield Judgement(check.key(self), None, "overloaded")
-            else:
-                yield Judgement(check.key(self), Verdict(verdict, "because"))
-
-
 def question(needs=NEEDS[:1], **values):
-    filled = {"id": "q", "config": "coexisting_facts", "kind": "", "reference": "t", "group": "1"}
-    return Question(row="r", gold=needs, **{"text": "?", "query": "?", **filled, **values})
+    return memfail_samples.question(needs, **values)
 
 
 def record(question_, k=5, memories=("a memory", "another one"), **values):

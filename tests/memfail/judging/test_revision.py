@@ -156,6 +156,7 @@ def test_the_first_value(answer, right):
         ("You asked me to forget where she lives.", True),
         ("You asked me to forget that she lives in Lyon.", False),
         ("I am not sure, but it may be Lyon.", False),
+        ("She lives in Porto.", False),
         ("   ", False),
     ],
 )

@@ -23,10 +23,10 @@ TEXT = "What does Ada do?"
 ASKED = Question("q1", "coexisting_facts", "r1", "direct", TEXT, TEXT, GOLD, "bees, sails")
 RECORD = QuestionRecord(ASKED, 5, "", ("Bees: Ada has them on a roof.", "Bob bakes."), "She keeps bees.")
 DONE = Outcome(
-    "q1", "r1", "direct", "direct", 5, "retrieval_error", False, True, ("correct", "retrieval_error"), 2, 9,
+    "q1", "r1", "direct", "direct", 5, 2, 9, "retrieval_error", False, True, ("correct", "retrieval_error"),
     ("r1/0", "r1/1"), reason="no sailing", reasons=("the bees", "no sailing"),
 )  # fmt: skip
-FAILED = Outcome("q2", "r1", "", "", 5, "failed", False, None, (), 0, 0, ("r1/0",), failure="overloaded")
+FAILED = Outcome("q2", "r1", "", "", 5, 0, 0, needs=("r1/0",), failure="overloaded")
 STORE = ["Bob bakes.", "Ada sails each Sunday.", "Bees: Ada has them on a roof.", "Ada is kind."]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.text import parse_json, read_csv, shown
-from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, PUBLISHED_COLUMNS, Row, listed
+from epbench.memfail.dataset.schema import CATEGORIES, CHAIN, CHOICES, FACTS, LETTERS, PUBLISHED_COLUMNS, Row, listed
 
 QUESTIONS_PER_PERSONA = 3
 _FIELDS: dict[str, Any] = {"text": str, "is_misleading": bool, "distractor": str | None, "ground_truth_answer": str}
@@ -88,7 +88,7 @@ def _conditional(cells: dict[str, str], wrong: Wrong) -> Row:
     essay = _texts(cells, wrong, "entity_facts", 1, 1)
     row = _filled(cells, wrong, *PUBLISHED_COLUMNS["conditional_facts_easy"]) | {"entity_facts": essay}
     _one_of(row, wrong, "condition_met", ("yes", "no"))
-    _one_of(row, wrong, "entity_category", ("person", "pet", "character"))
+    _one_of(row, wrong, "entity_category", CATEGORIES)
     return row
 
 

@@ -54,12 +54,14 @@ class Outcome:
     kind: QuestionKind
     group: str  # the group under which it is reported
     k: int  # number of memories that were asked for
-    label: Label  # `correct`, the first stage that failed, or `failed`; in `revision` also one of `Revised`
-    vacuous: bool
-    answer_right: bool | None  # regardless of the stages; None if there is no answer or no verdict
-    facts: tuple[Label, ...]  # for each gold memory, `correct` or the stage that it failed; empty if there is no answer
     n_memories: int  # number of memories that were retrieved
     memory_words: int  # whitespace words in them
+    label: Label = "failed"  # `correct`, the first stage that failed, or `failed`; in `revision` also one of `Revised`
+    vacuous: bool = False
+    answer_right: bool | None = None  # regardless of the stages; None if there is no answer or no verdict
+    facts: tuple[
+        Label, ...
+    ] = ()  # for each gold memory, `correct` or the stage that it failed; empty without an answer
     needs: tuple[str, ...] = ()  # the ids of the facts of the gold memories, in the order of `facts`
     unsure: tuple[str, ...] = ()  # those of them on which the judge gave a verdict for want of a better one
     reason: str | None = None  # the judge's words on the check that decided the label; None where no judge decided
@@ -156,15 +158,7 @@ class Verdicts:
 def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
     question, gold = record.question, record.question.gold
     unjudged = Outcome(
-        question=question.id,
-        row=question.row,
-        kind=question.kind,
-        group=question.group,
-        k=record.k,
-        label="failed",
-        vacuous=False,
-        answer_right=None,
-        facts=(),
+        *(question.id, question.row, question.kind, question.group, record.k),
         n_memories=len(record.memories),
         memory_words=sum(len(memory.split()) for memory in record.memories),
         needs=tuple(memory.fact for memory in gold),

@@ -58,9 +58,3 @@ def test_shortcut_scores_stand_beside_those_of_the_published_rows(built, text):
         for name, score in findings["shortcuts"].items():
             published = f"{PUBLISHED[config][name]:.2f}" if config in PUBLISHED else "none"
             assert f"| `{config}` | {RULES[name]} | {score:.2f} | {published} |" in section
-
-
-def test_the_card_of_harder_rows_says_that_rules_cannot_infer(built):
-    plain, hard = made_card(COMMAND, *built).text, made_card(COMMAND, *built, harder=True).text
-    assert "The rule-based reader cannot infer" in hard and "The rule-based reader cannot infer" not in plain
-    assert yaml.safe_load(hard.split("---")[1])["license"] == "mit"

@@ -7,7 +7,7 @@ from epbench.errors import RunFailed
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.released import file_of, open_source, read_config
 from epbench.memfail.templates.rows import make_rows
-from tests.memfail.published_csv import write_csv, write_published
+from tests.memfail.published_csv import write_csv
 
 FIRST_WORDS = {
     "conditional_facts_easy": "Selene just found",
@@ -31,13 +31,6 @@ def test_the_published_files_are_read_completely(published, config):
         assert found[0]["fact_3"] is None and found[0]["chain_4"] is None
 
 
-@pytest.mark.parametrize("config", CONFIGS)
-def test_rows_come_back_as_they_were_written(tmp_path, config):
-    rows = make_rows(config, 8, 3)
-    write_published(tmp_path / "datasets", {config: rows})
-    assert read_config(file_of(tmp_path, config), config) == rows
-
-
 def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path):
     path = write_csv(tmp_path / "data/long_hop/test.csv", "long_hop", make_rows("long_hop", 5))
     assert file_of(tmp_path, "long_hop") == path
@@ -48,12 +41,6 @@ def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path)
     ):
         with pytest.raises(BadInput, match=f"config '{config}': expected {message}"):
             file_of(tmp_path, config)
-
-
-def test_a_source_is_named_without_its_path_and_an_unknown_one_is_refused(tmp_path):
-    assert open_source(str(tmp_path)) == (f"the folder `{tmp_path.name}`", tmp_path)
-    with pytest.raises(BadInput, match="source: expected hub or a folder, got 'openai:gpt-5'"):
-        open_source("openai:gpt-5")
 
 
 QUESTION = {"text": "q", "is_misleading": False, "distractor": None, "ground_truth_answer": "a"}

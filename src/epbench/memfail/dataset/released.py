@@ -171,14 +171,11 @@ _FILES = {
 def open_source(source: str) -> tuple[str, Path]:
     """Find the published files on the Hub (`hub`), or in a folder such as a checkout of the reference repository.
 
-    Returned are how a dataset card calls the source, and a folder that holds the files at any depth. BadInput if the source is
-    neither, RunFailed if the Hub cannot be reached or refuses the download.
+    Returned are how a dataset card calls the source, and a folder that holds the files at any depth. RunFailed if the Hub cannot
+    be reached or refuses the download.
     """
-    folder = Path(source)
     if source != "hub":
-        if not folder.is_dir():
-            raise BadInput(f"source: expected hub or a folder, got {source!r}")
-        return f"the folder `{folder.resolve().name}`", folder
+        return f"the folder `{Path(source).resolve().name}`", Path(source)
     from huggingface_hub import snapshot_download
 
     try:

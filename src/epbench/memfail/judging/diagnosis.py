@@ -59,9 +59,7 @@ class Outcome:
     label: Label = "failed"  # `correct`, the first stage that failed, or `failed`; in `revision` also one of `Revised`
     vacuous: bool = False
     answer_right: bool | None = None  # regardless of the stages; None if there is no answer or no verdict
-    facts: tuple[
-        Label, ...
-    ] = ()  # for each gold memory, `correct` or the stage that it failed; empty without an answer
+    facts: tuple[Label, ...] = ()  # for each gold memory, `correct` or the stage that it failed; empty if not judged
     needs: tuple[str, ...] = ()  # the ids of the facts of the gold memories, in the order of `facts`
     unsure: tuple[str, ...] = ()  # those of them on which the judge gave a verdict for want of a better one
     reason: str | None = None  # the judge's words on the check that decided the label; None where no judge decided

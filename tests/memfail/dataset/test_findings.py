@@ -136,6 +136,8 @@ FAULTS = {
     "a name in two rows": ("coexisting_facts", {"preferences": ["Tea", "tea"], "preference_facts": ["tea", "Tea"]}, "names_in_several_rows", {"tea": 2}),
     "an anchor of two chains": ("long_hop", lambda rows: {"chain_2": rows[0]["chain_2"]}, "anchors_of_several_chains", lambda rows: {rows[0]["chain_2"].lower(): 2}),
     "an answer of its own": ("long_hop", lambda rows: {"ground_truth_answer": "fly", f"choice_{rows[1]['correct_choice'].lower()}": "fly"}, "true_answers_that_are_wrong_elsewhere", 19),
+    "a repeated essay": ("conditional_facts_easy", lambda rows: {"entity_facts": rows[0]["entity_facts"]}, "repeated_units", 1),
+    "a near duplicate": ("conditional_facts_easy", lambda rows: {"entity_facts": rows[0]["entity_facts"]}, "near_duplicate_pairs", 1),
     "a leak": ("long_hop", {"option_leak": True}, "only_the_true_option_in_any_fact", 1),
 }  # fmt: skip
 
@@ -157,13 +159,6 @@ def test_ambiguous_names_are_counted():
     direct = sum(not q["is_misleading"] for row in rows[3:5] for q in row["questions"])
     assert found["misleading_about_somebody_with_an_essay"] == 1
     assert found["direct_about_an_ambiguous_name"] == found["asked_name_not_in_question"] == direct
-
-
-def test_repeated_texts_are_counted():
-    rows = made_rows("conditional_facts_easy", 10)
-    rows[4] = rows[4] | {"entity_facts": rows[2]["entity_facts"]}
-    found = validate({"conditional_facts_easy": rows})["conditional_facts_easy"]
-    assert (found["repeated_units"], found["near_duplicate_pairs"], found["largest_overlap"]) == (1, 1, 1.0)
 
 
 def test_sentences_end_at_punctuation_before_a_new_start():

@@ -5,36 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, gold_of, load_prompts
-from epbench.memfail.dataset.load import Fact, Question, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import complete
 from epbench.memfail.evaluate import RunOutput, store_and_answer
 from epbench.memfail.judging.diagnosis import Outcome, diagnose
 from epbench.memfail.judging.lexical import LexicalJudge
-from epbench.memfail.templates.rows import make_rows
-from epbench.memories.load import Oracle, load_memory
-from epbench.memories.protocol import Conversation, SystemSpec
+from epbench.memories.load import load_memory
 from epbench.progress import no_progress
 from epbench.runs.folder import open_run
-
-
-class Astray(Oracle):
-    """Keeps everything and retrieves useless memories, which the question does not need."""
-
-    def retrieve_memories(self, query: str, conversation: Conversation, k: int) -> list[str]:
-        return [text for text in self.stored if text not in self._gold[query]][:k]
-
-
-def template(config: str, n: int = 100) -> tuple[list[Fact], list[Question]]:
-    """Return the facts and questions of template rows."""
-    rows = complete(config, make_rows(config, n))
-    return facts_to_store(config, rows), questions_of(config, rows)
+from tests.memfail.memfail_samples import template
 
 
 def output_of(folder: Path, config: str, system: str, *, n: int = 100, ks: tuple[int, ...] = (5,)) -> RunOutput:
-    """Return what a system (`astray`, or a name of `load_memory`) stored and retrieved, and what the reader made of it."""
+    """Return what a system stored and retrieved, and what the reader made of it."""
     (facts, questions), setting = template(config, n), Setting(ks=ks)
-    gold = gold_of(questions, setting)
-    spec = SystemSpec("astray", lambda: Astray(gold)) if system == "astray" else load_memory(system, gold)
+    spec = load_memory(system, gold_of(questions, setting))
     with open_run(folder, {"benchmark": "memfail", "config": config, "system": spec.name}, {"label": "made"}):
         run = ConfigRun(facts, questions, spec, LexicalReader(), load_prompts(), setting)
         return store_and_answer(folder, run, no_progress)

@@ -10,8 +10,8 @@ from epbench import BadInput
 from epbench.hub.dataset_folder import write_dataset
 from epbench.memfail.benchmark import BENCHMARK
 from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, gold_of, load_prompts, queries_of
-from epbench.memfail.dataset import schema as dataset
-from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory, Question, facts_to_store, questions_of
+from epbench.memfail.dataset.load import CONFIGS, Fact, GoldMemory
+from epbench.memfail.dataset.schema import config_of
 from epbench.memfail.evaluate import Evaluation, in_advance, plan_lines, prepare, read_output, store_and_answer
 from epbench.memfail.evaluate import run as run_evaluation
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
@@ -19,32 +19,27 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.memfail.paper.claims import claims_of
 from epbench.memfail.scores.comparison import write_side_by_side
-from epbench.memfail.templates import rows as template
 from epbench.memories.guard import Limits
 from epbench.memories.load import BASELINES, load_memory
 from epbench.models.load import Options
 from epbench.models.protocol import Reply
 from epbench.progress import no_progress
 from epbench.runs.benchmark import recompute
-from tests.memfail.honest_judge import verdict
+from tests.memfail.memfail_samples import made_rows, question, template, verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
 FAULTY = Path(__file__).parents[1] / "memories/faulty.py"
 
 FACTS = [Fact(f"r{i}/0", f"r{i}", f"Mira{'abcde'[i]} sings only when it rains.") for i in range(5)]
-QUESTIONS = [
-    Question(
-        id=f"r{i}-q",
-        config="conditional_facts_easy",
-        row=f"r{i}",
-        kind="",
-        text=f"It rains. Would Mira{'abcde'[i]} sing?",
-        query=f"Mira{'abcde'[i]}?",
-        gold=(GoldMemory(fact.id, fact.text, (f"Mira{'abcde'[i]}", "sings"), ("rains",)),),
-        reference="Yes — it rains.",
-    )
-    for i, fact in enumerate(FACTS)
-]
+
+
+def asked(fact, name):
+    about = {"id": f"{fact.row}-q", "row": fact.row, "config": "conditional_facts_easy", "reference": "Yes — it rains."}
+    gold = GoldMemory(fact.id, fact.text, (name, "sings"), ("rains",))
+    return question((gold,), text=f"It rains. Would {name} sing?", query=f"{name}?", **about)
+
+
+QUESTIONS = [asked(fact, fact.text.split()[0]) for fact in FACTS]
 
 
 def config_run(system, facts=FACTS, questions=QUESTIONS, setting=None, model=None):
@@ -58,11 +53,13 @@ def run(folder, *args, **named):
     return store_and_answer(folder, config_run(*args, **named), no_progress)
 
 
+def judged(folder, output):
+    return diagnose(folder, output.records, output.stores, LexicalJudge(), no_progress)
+
+
 def test_every_question_has_a_record_at_every_k(tmp_path):
     output = run(tmp_path, "verbatim-bm25", setting=Setting((1, 3)))
-    assert [(record.question.id, record.k) for record in output.records] == [
-        (q.id, k) for k in (1, 3) for q in QUESTIONS
-    ]
+    assert [(one.question.id, one.k) for one in output.records] == [(q.id, k) for k in (1, 3) for q in QUESTIONS]
     assert all(record.memories[0] == record.question.gold[0].text for record in output.records)
     assert {len(record.memories) for record in output.records} == {1, 3}
     assert all(record.answer.startswith("Yes — Mira") and record.failure is None for record in output.records)
@@ -95,10 +92,8 @@ def test_a_budget_of_tokens_keeps_whole_memories(tmp_path):
 def test_isolated_rows_have_their_own_stores(tmp_path):
     output = run(tmp_path, "full-context", questions=QUESTIONS[:2], setting=Setting(isolate=True))
     assert output.stores == {"r0": [FACTS[0].text], "r1": [FACTS[1].text]}  # only of the rows that are asked about
-    assert [(record.store, record.memories) for record in output.records] == [
-        ("r0", (FACTS[0].text,)),
-        ("r1", (FACTS[1].text,)),
-    ]
+    found = [(record.store, record.memories) for record in output.records]
+    assert found == [("r0", (FACTS[0].text,)), ("r1", (FACTS[1].text,))]
 
 
 def test_a_fact_that_cannot_be_stored_fails_its_question_alone(tmp_path):
@@ -107,15 +102,13 @@ def test_a_fact_that_cannot_be_stored_fails_its_question_alone(tmp_path):
     assert len(failed) == 1
     fact = failed[0].question.gold[0].fact
     assert failed[0].failure == f"memory system: could not store {fact}: ValueError: rate limit"
-    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
-    assert sorted(outcome.label for outcome in outcomes) == ["correct"] * 4 + ["failed"]
+    assert sorted(outcome.label for outcome in judged(tmp_path, output)) == ["correct"] * 4 + ["failed"]
 
 
 @pytest.mark.parametrize("name", ["RetrievesText", "RaisesInRetrieval", "RaisesInFinalize"])
 def test_a_system_that_fails_is_neither_right_nor_wrong(tmp_path, name):
     output = run(tmp_path, f"{FAULTY}:{name}")
-    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
-    assert {outcome.label for outcome in outcomes} == {"failed"} and len(output.warnings) == 1
+    assert {outcome.label for outcome in judged(tmp_path, output)} == {"failed"} and len(output.warnings) == 1
 
 
 def test_the_published_query_is_the_whole_question():
@@ -170,16 +163,14 @@ def test_a_prompt_that_does_not_fit_is_refused(tmp_path):
 
 @pytest.fixture(scope="module", params=CONFIGS)
 def made(request):
-    rows = dataset.complete(request.param, template.make_rows(request.param, 12, 1))
-    return facts_to_store(request.param, rows), questions_of(request.param, rows)
+    return template(request.param, 12, 1)
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
 def test_baselines_run_on_every_config(tmp_path, made, baseline):
     facts, questions = made
-    setting = Setting((3,))
-    output = run(tmp_path, baseline, facts, questions, setting)
-    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
+    output = run(tmp_path, baseline, facts, questions, Setting((3,)))
+    outcomes = judged(tmp_path, output)
     labels = {label for outcome in outcomes for label in outcome.facts}
     assert output.warnings == [] and all(outcome.label != "failed" for outcome in outcomes)
     if baseline == "none":
@@ -210,21 +201,17 @@ def test_the_estimate_counts_what_is_asked(tmp_path, made, baseline):
     """It has as many requests as the run, and as many tokens if memories are stored word for word."""
     facts, questions = made
     config = config_run(baseline, facts, questions, Setting((2, 4)))
-    model, prompts, setting = config.model, config.prompts, config.setting
     estimated, planned = in_advance(config)
     output = store_and_answer(tmp_path, config, no_progress)
     assert len(estimated) == output.usage["answering"]["requests"] == 2 * len(questions)
     if baseline in ("none", "oracle", "full-context"):
-        words = {request.id: model.count_tokens(request)[0] for request in estimated}
+        words = {request.id: config.model.count_tokens(request)[0] for request in estimated}
         for record in output.records:
-            request = prompts.ask(
-                f"{record.question.id}@{record.k}", record.question, record.memories, setting.sampling
-            )
-            assert model.count_tokens(request)[0] == words[request.id]
+            request = config.prompts.ask(record.id, record.question, record.memories, config.setting.sampling)
+            assert config.model.count_tokens(request)[0] == words[record.id]
+    judged(tmp_path, output)
     checks = {check.key(LexicalJudge()) for check in planned}
-    diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
-    judged = [json.loads(line) for line in (tmp_path / "judgements.jsonl").read_text().splitlines()]
-    assert len(judged) <= len(checks)
+    assert (tmp_path / "judgements.jsonl").read_text().count("\n") <= len(checks)
 
 
 @pytest.mark.slow
@@ -255,30 +242,30 @@ def test_a_reader_that_refuses_or_says_nothing_has_failed(tmp_path):
     reasons = [record.failure for record in output.records]
     assert reasons == ["the reader refused to answer", "the reply says nothing", None, None, None]
     assert output.usage["answering"]["failed"] == dict.fromkeys(reasons[:2], 1)
-    outcomes = diagnose(tmp_path, output.records, output.stores, LexicalJudge(), no_progress)
-    assert [outcome.label for outcome in outcomes[:2]] == ["failed", "failed"] and "failed" not in [
-        o.label for o in outcomes[2:]
-    ]
+    labels = [outcome.label for outcome in judged(tmp_path, output)]
+    assert labels[:2] == ["failed", "failed"] and "failed" not in labels[2:]
+
+
+def evaluation(folder, *configs, **values):
+    """Of a dataset that is written first."""
+    write_dataset(folder / "memfail", [config_of(name, made_rows(name, 6)) for name in configs], card="# made")
+    about = {"model": LexicalReader(), "judge": LexicalJudge(), "prompts": load_prompts()}
+    return Evaluation(dataset=str(folder / "memfail"), configs=configs, **about, **values)
 
 
 def test_what_is_prepared_is_run_and_what_was_run_is_read_again(tmp_path):
     configs = ("long_hop", "conditional_facts_easy")
-    rows = {name: dataset.complete(name, template.make_rows(name, 6)) for name in configs}
-    write_dataset(tmp_path / "memfail", [dataset.config_of(name, rows[name]) for name in configs], card="# made")
-    evaluation = Evaluation(
-        dataset=str(tmp_path / "memfail"), configs=configs, system="oracle", model=LexicalReader(), judge=LexicalJudge(),
-        prompts=load_prompts(), setting=Setting(isolate=True), limit=3, shard="1/2",
-    )  # fmt: skip
-    prepared = prepare(evaluation)
+    asked = evaluation(tmp_path, *configs, system="oracle", setting=Setting(isolate=True), limit=3, shard="1/2")
+    prepared = prepare(asked)
     assert prepared.label == "oracle (baseline), lexical" and prepared.several and prepared.warnings == []
     assert [line for line in prepared.plan if not line.startswith("  ")] == ["long_hop:", "conditional_facts_easy:"]
     done = run_evaluation(prepared, tmp_path / "r")
     assert list(done.scores) == [f"{prepared.label} ({config})" for config in configs]
     assert done.failures == [None] * sum(len(config.questions) for _, config in prepared.configs)
     answers = (tmp_path / "r/long_hop/answers.jsonl").read_bytes()
-    assert run_evaluation(prepare(evaluation), tmp_path / "r") == done
+    assert run_evaluation(prepare(asked), tmp_path / "r") == done
     assert (tmp_path / "r/long_hop/answers.jsonl").read_bytes() == answers
-    alone = prepare(replace(evaluation, configs=["long_hop"]))
+    alone = prepare(replace(asked, configs=["long_hop"]))
     with pytest.raises(BadInput, match="run of one config"):
         run_evaluation(prepared, tmp_path / "r/long_hop")
     with pytest.raises(BadInput, match="holds other files"):
@@ -287,20 +274,12 @@ def test_what_is_prepared_is_run_and_what_was_run_is_read_again(tmp_path):
 
 @pytest.mark.slow
 def test_unrelated_text_is_stored_last_and_is_read_again_from_the_journal(tmp_path):
-    rows = dataset.complete("long_hop", template.make_rows("long_hop", 6))
-    write_dataset(tmp_path / "memfail", [dataset.config_of("long_hop", rows)], card="# made")
-
-    def evaluation(n):
-        return Evaluation(
-            dataset=str(tmp_path / "memfail"), configs=["long_hop"], system="full-context", model=LexicalReader(),
-            judge=LexicalJudge(), prompts=load_prompts(), setting=Setting(isolate=True, between=n),
-        )  # fmt: skip
-
-    prepared = prepare(evaluation(300))
+    later = evaluation(tmp_path, "long_hop", system="full-context", setting=Setting(isolate=True, between=300))
+    prepared = prepare(later)
     assert prepared.label == "full-context (baseline), lexical, after 300 tokens"
     assert any("300 tokens of unrelated text to tell each store last" in line for line in prepared.plan)
     run_evaluation(prepared, tmp_path / "later")
-    run_evaluation(prepare(evaluation(0)), tmp_path / "plain")
+    run_evaluation(prepare(replace(later, setting=Setting(isolate=True))), tmp_path / "plain")
     kept, plain = (json.loads((tmp_path / name / "memories.json").read_text()) for name in ("later", "plain"))
     told = {store: texts[len(plain[store]) :] for store, texts in kept.items()}
     after = " ".join(next(iter(told.values())))

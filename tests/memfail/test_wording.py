@@ -11,25 +11,19 @@ from epbench import BadInput
 from epbench.errors import UnusableReply
 from epbench.files.prompt_packs import own_wording
 from epbench.memfail.context.requests import load_prompts
-from epbench.memfail.dataset.load import CONFIGS, questions_of
-from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.generation.asking import load_generation_prompts
 from epbench.memfail.judging.lexical import Check
 from epbench.memfail.judging.load import ModelJudge, load_judging_prompts, read_verdicts
-from epbench.memfail.templates.rows import make_rows
 from epbench.memfail.wording import WORDS, read_wording
-from epbench.models.protocol import Reply, Sampling
+from epbench.models.protocol import RuleBasedReader, Sampling
+from tests.memfail.memfail_samples import template
 from tests.reference_wording import COPIES, constants, copy_of, functions
 
 MEMORIES = ("one {fact}", "two\nlines", "three")
 LISTED = "\n".join(f"- {memory}" for memory in MEMORIES)
-FILES = dict(
-    zip(
-        CONFIGS,
-        ("conditional_facts", "conditional_facts", "coexisting_facts", "custom_persona_retrieval", "long_hop"),
-        strict=True,
-    )
-)
+FOLDERS = ("conditional_facts", "conditional_facts", "coexisting_facts", "custom_persona_retrieval", "long_hop")
+FILES = dict(zip(CONFIGS, FOLDERS, strict=True))
 STAGES = ("storage", "summary", "retrieval")
 ANSWER = "My {answer}\nis long."
 
@@ -44,9 +38,8 @@ def words(copy):
     return read_wording(f"published:{copy}")
 
 
-def questions(config, n=10):
-    rows = complete(config, make_rows(config, n, 0, False))
-    return questions_of(config, rows)
+def questions(config):
+    return template(config, 10)[1]
 
 
 def wrapped(copy, question):
@@ -109,13 +102,7 @@ def assert_schema(schema, file, name):
     assert json.dumps(schema, sort_keys=False) == json.dumps(expected, sort_keys=False)
 
 
-NAMES = {
-    "storage": "storage",
-    "summary": "summary",
-    "retrieval": "retrieval",
-    "reasoning": "invocation",
-    "abstention": "abstention",
-}
+NAMES = {kind: kind for kind in (*STAGES, "abstention")} | {"reasoning": "invocation"}
 
 
 def persona_checks(kind):
@@ -156,25 +143,17 @@ def test_persona_is_judged_in_the_batches_of_the_code(copy, words, kind):
         assert_schema(request.schema, file, f"{name.upper()}_SCHEMA")
 
 
-class ScriptedModel:
-    """Says of each entry whether its number is odd; every other batch lacks an entry at first."""
+class ScriptedModel(RuleBasedReader):
+    """Says of each entry whether its number is odd; every batch lacks an entry at first."""
 
-    name = identity = "scripted"
-    costs_nothing, continues_prompts = True, False
+    name = "scripted"
 
-    def window(self):
-        return None
-
-    def count_tokens(self, request):
-        return 0, 0
-
-    def answer(self, requests):
-        for request in requests:
-            fields = request.schema["properties"]["results"]["items"]["properties"]
-            flag = next(name for name, kind in fields.items() if kind["type"] == "boolean")
-            n = int(request.user.rpartition("1..")[2].split("\n")[0].rstrip(")."))
-            results = [{"id": number, flag: number % 2 == 1} for number in range(n, request.repeat == 0, -1)]
-            yield Reply(request.key(self.identity), request.id, json.dumps({"results": results}))
+    def answer_to(self, request):
+        fields = request.schema["properties"]["results"]["items"]["properties"]
+        flag = next(name for name, kind in fields.items() if kind["type"] == "boolean")
+        n = int(request.user.rpartition("1..")[2].split("\n")[0].rstrip(")."))
+        results = [{"id": number, flag: number % 2 == 1} for number in range(n, request.repeat == 0, -1)]
+        return json.dumps({"results": results})
 
 
 def test_each_check_of_a_batch_has_its_own_verdict(tmp_path):
@@ -183,9 +162,7 @@ def test_each_check_of_a_batch_has_its_own_verdict(tmp_path):
     judgements = {judgement.key: judgement for judgement in judge.judge([*checks, checks[0]])}
     verdicts = [judgements[check.key(judge)].verdict.verdict for check in checks]
     assert verdicts == [place % 4 % 2 == 0 for place in range(len(checks))]
-    assert all(
-        len(judgement.raw) == 2 for judgement in judgements.values()
-    )  # asked again, as the first reply lacked id 1
+    assert {len(judgement.raw) for judgement in judgements.values()} == {2}  # as the first reply lacked id 1
 
 
 def test_a_check_that_says_the_question_is_keyed_by_it(words):
@@ -196,11 +173,11 @@ def test_a_check_that_says_the_question_is_keyed_by_it(words):
     assert keys[0][0] != keys[0][1] and keys[1][0] == keys[1][1]
 
 
-def test_a_reply_lacks_no_check():
-    asking = read_checks('reply = {ok = "boolean"}\nbatch = 2\ntext = "{entries}"\nentry = "{number} {fact}"')
-    assert [
-        v.verdict for v in read_verdicts('{"results": [{"id": 2, "ok": false}, {"id": 1, "ok": true}]}', 2, asking)
-    ] == [True, False]
+def test_a_reply_lacks_no_check(tmp_path):
+    text = 'reply = {ok = "boolean"}\nbatch = 2\ntext = "{entries}"\nentry = "{number} {fact}"'
+    asking = read_checks(text, tmp_path)
+    found = read_verdicts('{"results": [{"id": 2, "ok": false}, {"id": 1, "ok": true}]}', 2, asking)
+    assert [each.verdict for each in found] == [True, False]
     for reply, message in (
         ('{"results": [{"id": 1, "ok": true}]}', "lack id 2"),
         ('{"results": [{"id": 1, "ok": true}, {"id": 2, "ok": 7}]}', "the ok is 7"),
@@ -210,14 +187,9 @@ def test_a_reply_lacks_no_check():
             read_verdicts(reply, 2, asking)
 
 
-def read_checks(text, folder=None):
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as made:
-        file = Path(folder or made) / "mine.toml"
-        file.write_text(f"[judge.checks.persona_storage]\n{text}\n")
-        return read_wording(str(file))["judge"].checks["persona_storage"]
+def read_checks(text, folder):
+    (folder / "mine.toml").write_text(f"[judge.checks.persona_storage]\n{text}\n")
+    return read_wording(str(folder / "mine.toml"))["judge"].checks["persona_storage"]
 
 
 def test_our_own_words_change_nothing(tmp_path):
@@ -236,17 +208,6 @@ def test_our_own_words_change_nothing(tmp_path):
         ('text = "{fact}"\nreply = {a = "string"}', "key 'reply': expected one 'boolean' and at most one 'string'"),
         ('text = "{fact}"\nsystem = "{fact}"', "key 'system': expected no placeholders, found {fact}"),
         ('text = "{fact}"\nbatches = 3', "found the unknown key 'batches'"),
-    ],
-)
-def test_what_is_wrong_with_a_check_is_named(tmp_path, text, message):
-    with pytest.raises(BadInput) as error:
-        read_checks(text, tmp_path)
-    assert message in str(error.value) and "mine.toml, section 'judge', key 'checks" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
         ('[judge.checks.persona_storing]\ntext = "{fact}"\n', "key 'checks.persona_storing': unknown"),
         ('[reader]\nmemories = ""\n', "section 'reader', key 'question': expected {memories} here or in 'memories'"),
         ('[generation]\npersona = ""\n', "section 'generation', key 'persona': expected the placeholders {specs}"),
@@ -254,7 +215,9 @@ def test_what_is_wrong_with_a_check_is_named(tmp_path, text, message):
     ],
 )
 def test_what_is_wrong_is_named_with_file_section_and_key(tmp_path, text, message):
-    (tmp_path / "mine.toml").write_text(text)
+    whole = text if text.startswith("[") else f"[judge.checks.persona_storage]\n{text}\n"
+    (tmp_path / "mine.toml").write_text(whole)
     with pytest.raises(BadInput) as error:
         read_wording(str(tmp_path / "mine.toml"))
-    assert message in str(error.value) and "mine.toml" in str(error.value)
+    where = "mine.toml" if text == whole else "mine.toml, section 'judge', key 'checks"
+    assert message in str(error.value) and where in str(error.value)

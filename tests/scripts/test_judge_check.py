@@ -9,7 +9,7 @@ from epbench.memfail.dataset.load import CONFIGS
 from epbench.tulving.calibration.answers import KINDS, make_calibration_set
 from epbench.tulving.calibration.passport import find_passport, is_right
 from epbench.tulving.judging.lexical import LexicalJudge
-from tests.memfail.honest_judge import verdict as memfail_verdict
+from tests.memfail.memfail_samples import verdict as memfail_verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 from tests.published_data import ARCHIVES
 from tests.scripts.in_process import ran, refused, script

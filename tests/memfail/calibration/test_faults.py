@@ -1,25 +1,18 @@
-"""Each planted fault is what it says, in made and in published rows."""
-
-from __future__ import annotations
+"""Each planted fault is what it says, and it is the fault that the rules find."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from epbench.draws import RandomStream
-from epbench.memfail.calibration.faults import (
-    FAULTS,
-    NO_FAULT,
-    negated,
-    planted_cases,
-    reversed_link,
-    under_name,
-    with_other_numbers,
-    without_detail,
-)
-from epbench.memfail.dataset.load import CONFIGS, GoldMemory, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import complete
-from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.calibration import faults
+from epbench.memfail.calibration.faults import FAULTS, NO_FAULT, faults_of, planted_cases
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory
+from epbench.memfail.judging.diagnosis import diagnose
+from epbench.memfail.judging.lexical import LexicalJudge
+from epbench.progress import no_progress
+from tests.memfail.memfail_samples import template
 
 RULE = GoldMemory(
     "r/0", "Ada Lin keeps 3 bees. Ada sings to them only below 8 degrees. She likes toast.", ("Ada Lin", "sings to them"),
@@ -28,17 +21,13 @@ RULE = GoldMemory(
 LINK = GoldMemory("c/0", "When I hear waves I feel nostalgic.", ("hear waves", "feel nostalgic"), ())
 
 
-def made(config, n=20):
-    rows = complete(config, make_rows(config, n))
-    return questions_of(config, rows), facts_to_store(config, rows)
-
-
 def test_a_text_is_changed_in_one_respect():
-    assert without_detail(RULE) == "Ada Lin keeps 3 bees. She likes toast. Ada Lin sings to them."
-    assert with_other_numbers(RULE) == RULE.text.replace("8", "11")
-    assert under_name(RULE, "Bo Ek") == "Bo Ek keeps 3 bees. Bo sings to them only below 8 degrees. She likes toast."
-    assert reversed_link(LINK) == "When I feel nostalgic I hear waves."
-    assert {negated(RULE, RandomStream(i)) for i in range(30)} == {
+    assert faults.without_detail(RULE) == "Ada Lin keeps 3 bees. She likes toast. Ada Lin sings to them."
+    assert faults.with_other_numbers(RULE) == RULE.text.replace("8", "11")
+    moved = RULE.text.replace("Ada Lin", "Bo Ek").replace("Ada", "Bo")
+    assert faults.under_name(RULE, "Bo Ek") == moved
+    assert faults.reversed_link(LINK) == "When I feel nostalgic I hear waves."
+    assert {faults.negated(RULE, RandomStream(i)) for i in range(30)} == {
         RULE.text.replace("only", "never"),
         RULE.text.replace("below", "above"),
         RULE.text.replace("sings", "never sings"),
@@ -47,10 +36,10 @@ def test_a_text_is_changed_in_one_respect():
 
 
 def test_what_cannot_be_planted_with_certainty_is_left_alone():
-    assert without_detail(LINK) is None and with_other_numbers(LINK) is None
-    assert reversed_link(GoldMemory("c/0", "Ada loves rain.", ("Ada", "rain"), ())) is None  # a name is no cause
-    assert reversed_link(GoldMemory("c/0", "Rain cheers me up.", ("rain", "feel glad"), ())) is None
-    assert under_name(GoldMemory("r/0", "She sings.", ("Ada",), ()), "Bo") is None
+    assert faults.without_detail(LINK) is None and faults.with_other_numbers(LINK) is None
+    assert faults.reversed_link(GoldMemory("c/0", "Ada loves rain.", ("Ada", "rain"), ())) is None  # a name is no cause
+    assert faults.reversed_link(GoldMemory("c/0", "Rain cheers me up.", ("rain", "feel glad"), ())) is None
+    assert faults.under_name(GoldMemory("r/0", "She sings.", ("Ada",), ()), "Bo") is None
 
 
 PEOPLE = {"people conflated", "detail dropped", "negation turned"}
@@ -59,12 +48,10 @@ OF_CONFIG = {"coexisting_facts": {"negation turned"}, "long_hop": {"negation tur
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_cases_are_certain_and_each_config_has_its_faults(config):
-    questions, facts = made(config)
+    facts, questions = template(config, 20)
     texts = {fact.text for fact in facts}
-    cases = planted_cases(config, questions, facts, 10, seed=1)
-    assert (
-        cases == planted_cases(config, questions, facts, 10, seed=1) != planted_cases(config, questions, facts, 10, 2)
-    )
+    cases, again, other = (planted_cases(config, questions, facts, 10, seed) for seed in (1, 1, 2))
+    assert cases == again != other
     counts = Counter(case.fault for case in cases)
     assert set(counts) <= set(FAULTS) and counts[NO_FAULT] == counts["answer wrong"] == counts["fact absent"] == 10
     assert all(counts[fault] == 10 for fault in OF_CONFIG.get(config, PEOPLE)), counts
@@ -77,3 +64,20 @@ def test_cases_are_certain_and_each_config_has_its_faults(config):
         else:
             assert store == texts and (gold <= retrieved) == (case.expected != "retrieval_error")
         assert (retrieved <= store) == (case.fault != "fact not listed"), case.fault
+
+
+@pytest.mark.parametrize(
+    ("config", "n"), [("revision", 20), *(pytest.param(config, 100, marks=pytest.mark.slow) for config in CONFIGS)]
+)
+def test_the_rules_find_95_of_100_faults_of_each_kind(tmp_path, config, n):
+    facts, questions = template(config, n)
+    cases = planted_cases(config, questions, facts, n, 0)
+    records = [replace(case.record, store=f"{i}") for i, case in enumerate(cases)]
+    stores = {f"{i}": case.stores[""] for i, case in enumerate(cases)}
+    outcomes = diagnose(tmp_path, records, stores, LexicalJudge(), no_progress)
+    of = Counter(case.fault for case in cases)
+    right = Counter(case.fault for case, found in zip(cases, outcomes, strict=True) if found.label == case.expected)
+    assert set(of) <= set(faults_of(config)) and (config != "revision" or set(of) == set(faults_of(config)))
+    for fault in of:
+        assert right[fault] >= 0.95 * of[fault], (fault, right[fault], of[fault])
+    assert right["none"] == of["none"] == n or config == "revision"

@@ -1,6 +1,5 @@
 """The baselines: what they return, and that BM25 over the stored texts is that of its formula and of other code."""
 
-import csv
 import json
 import math
 import re
@@ -9,10 +8,8 @@ from collections import Counter
 import pytest
 
 from epbench.memfail.dataset.load import facts_to_store, questions_of
-from epbench.memfail.dataset.released import file_of
-from epbench.memfail.dataset.schema import complete
-from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import BASELINES, load_memory
+from tests.memfail.memfail_samples import template
 
 TEXTS = ("I drink green tea in the morning.", "Ada plays chess on Sundays.", "My cat sleeps late.", "Ada fears moths.")
 
@@ -28,15 +25,8 @@ def filled(name, folder, texts=TEXTS, gold=None):
 def test_baselines_keep_what_the_user_said_word_for_word(tmp_path):
     for name in BASELINES:
         system, instance = filled(name, tmp_path)
-        assert system.baseline
+        assert system.baseline and system.may_be_empty == (name == "none")
         assert instance.get_all_memories() == ([] if name == "none" else list(TEXTS))
-        assert system.may_be_empty == (name == "none")
-
-
-def test_none_returns_nothing_and_full_context_everything(tmp_path):
-    assert filled("none", tmp_path)[1].retrieve_memories("tea", [], 3) == []
-    system, instance = filled("full-context", tmp_path)
-    assert instance.retrieve_memories("tea", [], 1) == list(TEXTS) and system.beyond_k
 
 
 @pytest.mark.parametrize("name", ["verbatim-bm25", "verbatim-dense"])
@@ -75,63 +65,49 @@ def plain_bm25(texts, queries):
 
 
 def test_bm25_is_that_of_its_formula(tmp_path):
-    rows = complete("long_hop", make_rows("long_hop", 40))
-    texts = [fact.text for fact in facts_to_store("long_hop", rows)]
-    queries = [question.text for question in questions_of("long_hop", rows)]
+    facts, questions = template("long_hop", 40)
+    texts, queries = [fact.text for fact in facts], [question.text for question in questions]
     _, instance = filled("verbatim-bm25", tmp_path, texts)
     for query, places in zip(queries, plain_bm25(texts, queries), strict=True):
         assert instance.retrieve_memories(query, [], 20) == [texts[place] for place in places[:20]]
 
 
-def _rows(folder, config):
-    with file_of(folder, config).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def _tasks(folder):
+def _tasks(rows):
     """Yield each measured task, its stored texts, and for each question the query and the indices of its gold memories."""
-    for level in ("easy", "hard"):
-        rows = _rows(folder, f"conditional_facts_{level}")
-        texts = [json.loads(row["entity_facts"])[0] for row in rows]
-        yield f"conditional_{level}", texts, [(row["question"], [i]) for i, row in enumerate(rows)]
-    rows = _rows(folder, "persona_retrieval")
-    texts = [json.loads(row["entity_facts"])[0] for row in rows]
-    asked = [(q, i) for i, row in enumerate(rows) for q in json.loads(row["questions"])]
-    yield "persona_direct", texts, [(q["text"], [i]) for q, i in asked if not q["is_misleading"]]
-    misleading = [(q["text"], [i]) for q, i in asked if q["is_misleading"]]
-    yield "persona_misleading_entity_essay_retrieved", texts, misleading
-    texts, asked = [], []
-    for row in _rows(folder, "coexisting_facts"):
-        facts = json.loads(row["preference_facts"])
-        asked.append((row["question"], list(range(len(texts), len(texts) + len(facts)))))
-        texts += facts
-    yield "coexisting", texts, asked
-    texts, stems, whole = [], [], []
-    for row in _rows(folder, "long_hop"):
-        facts = [row[f"fact_{i}"] for i in range(1, 5) if row[f"fact_{i}"]]
-        places = list(range(len(texts), len(texts) + len(facts)))
-        stems.append((row["graded_question"].split("\n\nOptions:")[0], places))
-        whole.append((row["graded_question"], places))
-        texts += facts
-    yield "long_hop_stem_query", texts, stems
-    yield "long_hop_full_mcq_query", texts, whole
+    for config, of_config in rows.items():
+        facts, questions = facts_to_store(config, of_config), questions_of(config, of_config)
+        places = {fact.id: place for place, fact in enumerate(facts)}
+        gold = {question.id: [places[memory.fact] for memory in question.gold] for question in questions}
+        for name, kind, query in TASKS[config]:
+            asked = [(getattr(one, query), gold[one.id]) for one in questions if one.kind == kind]
+            yield name, [fact.text for fact in facts], asked
+
+
+TASKS = {
+    "conditional_facts_easy": [("conditional_easy", "", "query")],
+    "conditional_facts_hard": [("conditional_hard", "", "query")],
+    "coexisting_facts": [("coexisting", "", "query")],
+    "persona_retrieval": [
+        ("persona_direct", "direct", "query"), ("persona_misleading_entity_essay_retrieved", "misleading", "query"),
+    ],
+    "long_hop": [("long_hop_stem_query", "", "query"), ("long_hop_full_mcq_query", "", "text")],
+}  # fmt: skip
+"""By config the name of each measured task, the kind of its questions, and by which of their texts memories are sought."""
 
 
 def _reached(texts, asked, found, k):
     """Return the share of questions that get all gold memories among k, and the share of gold memories returned."""
-    hits = [
-        [texts[place] in back[:k] for place in places] for back, (_, places) in zip(found, asked, strict=True)
-    ]  # fmt: skip
+    hits = [[texts[place] in back[:k] for place in of] for back, (_, of) in zip(found, asked, strict=True)]
     return [round(sum(map(all, hits)) / len(hits), 3), round(sum(map(sum, hits)) / sum(map(len, hits)), 3)]
 
 
-def test_bm25_matches_measurements_on_the_published_tables(published, tmp_path):
+def test_bm25_matches_measurements_on_the_published_tables(published, published_rows, tmp_path):
     """The measurements are results of other code."""
     measured = published / "bm25_verbatim_retrieval.json"
     if not measured.is_file():
         pytest.skip("the measurements are not beside the published rows")
     results = {}
-    for task, texts, asked in _tasks(published):
+    for task, texts, asked in _tasks(published_rows):
         _, instance = filled("verbatim-bm25", tmp_path, texts)
         found = [instance.retrieve_memories(query, [], 20) for query, _ in asked]
         results[task] = {str(k): _reached(texts, asked, found, k) for k in (3, 5, 10, 15, 20)}

@@ -7,21 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.context.requests import (
-    HEARD,
-    NOTHING,
-    LexicalReader,
-    Setting,
-    conversations_of,
-    load_prompts,
-    read_notes,
-)
-from epbench.memfail.dataset import schema as dataset
-from epbench.memfail.dataset.load import CONFIGS, Fact, Question, questions_of
+from epbench.memfail.context.requests import NOTHING, LexicalReader, Setting, conversations_of, load_prompts, read_notes
+from epbench.memfail.dataset.load import CONFIGS, Fact
 from epbench.memfail.dataset.word_rules import letter_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
-from epbench.memfail.templates import rows as template
 from epbench.models.protocol import Sampling
+from tests.memfail.memfail_samples import question, template
 
 MULTIPLE = "When I sip tea, what do I end up doing?\n\nOptions:\nA. fold laundry\nB. hum loudly\nC. bake bread"
 
@@ -63,28 +54,30 @@ def test_a_multiple_choice_follows_the_links(notes, letter):
 
 def test_notes_are_read_from_the_prompt_and_a_message_is_only_acknowledged():
     prompts, sampling, reader = load_prompts(), Sampling(), LexicalReader()
-    question = Question("q", "coexisting_facts", "r", "", "Which hats?", "Which hats?", (), "")
-    memories = ["I like fedoras.\n\nIn summer too.", "I wear [2] caps."]
-    asked = prompts.ask("q@2", question, memories, sampling)
+    hats = question(text="Which hats?")
+    asked = prompts.ask("q@2", hats, ["I like fedoras.\n\nIn summer too.", "I wear [2] caps."], sampling)
     said = prompts.reply_to("c", [{"role": "user", "content": "Question: is it raining?"}], sampling)
-    empty = prompts.ask("q@2", question, [], sampling)
+    empty = prompts.ask("q@2", hats, [], sampling)
     texts = [reply.text for reply in reader.answer([asked, said, empty])]
-    assert texts == ["- I like fedoras.\n\nIn summer too.\n- I wear [2] caps.", HEARD, NOTHING]
+    assert texts == [
+        "- I like fedoras.\n\nIn summer too.\n- I wear [2] caps.",
+        "Thank you, I will keep that in mind.",
+        NOTHING,
+    ]
 
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_with_the_gold_memories_it_is_mostly_right_on_template_rows(config):
-    rows = dataset.complete(config, template.make_rows(config, 40, 3))
     prompts, reader, judge = load_prompts(), LexicalReader(), LexicalJudge()
     right = []
-    for question in questions_of(config, rows):
-        asked = prompts.ask(question.id, question, [memory.text for memory in question.gold], Sampling())
+    for one in template(config, 40, 3)[1]:
+        asked = prompts.ask(one.id, one, [memory.text for memory in one.gold], Sampling())
         answer = next(reader.answer([asked])).text
-        if question.choices:
-            right.append(letter_of(answer, question.choices) == question.about["correct_choice"])
+        if one.choices:
+            right.append(letter_of(answer, one.choices) == one.about["correct_choice"])
         else:
-            kind = "abstention" if question.kind == "misleading" else "reasoning"
-            right.append(bool(next(judge.judge([Check(kind, question, answer=answer)])).verdict))
+            kind = "abstention" if one.kind == "misleading" else "reasoning"
+            right.append(next(judge.judge([Check(kind, one, answer=answer)])).verdict.verdict)
     share = sum(right) / len(right)
     assert share > (0.6 if config == "conditional_facts_hard" else 0.9), share
 

@@ -5,29 +5,29 @@ from epbench.hub.card import CANARY
 from epbench.memfail.dataset.card import labels, made_card
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import KNOWN
-from epbench.memfail.dataset.schema import complete, config_of
+from epbench.memfail.dataset.schema import config_of
 from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES
-from epbench.memfail.templates.rows import make_rows
+from tests.memfail.memfail_samples import made_rows
 
 COMMAND = "python builders/memfail.py --rows 12 --seed 0"
 
 
 @pytest.fixture(scope="module")
 def built():
-    tables = {name: complete(name, make_rows(name, 12)) for name in KNOWN}
+    tables = {name: made_rows(name, 12) for name in KNOWN}
     return [config_of(name, rows) for name, rows in tables.items()], validate(tables, len)
 
 
-@pytest.fixture(scope="module", params=["made", "released"])
+RELEASED = {"source": "the folder `x`", "digests": dict.fromkeys(KNOWN, "abc123")}
+
+
+@pytest.fixture(scope="module", params=[{}, RELEASED], ids=["made", "released"])
 def text(request, built):
-    if request.param == "made":
-        return made_card(COMMAND, *built).text
-    return made_card(COMMAND, *built, source="the folder `x`", digests=dict.fromkeys(KNOWN, "abc123")).text
+    return made_card(COMMAND, *built, **request.param).text
 
 
 def test_our_rows_have_a_licence_and_published_rows_have_none(built):
-    ours = made_card(COMMAND, *built).text
-    theirs = made_card(COMMAND, *built, source="x", digests=dict.fromkeys(KNOWN, "abc123")).text
+    ours, theirs = made_card(COMMAND, *built).text, made_card(COMMAND, *built, **RELEASED).text
     assert yaml.safe_load(ours.split("---")[1])["license"] == "mit" and f"`{COMMAND}`" in ours
     assert yaml.safe_load(theirs.split("---")[1])["license"] == "unknown"
     assert "do not pass it on" in theirs and theirs.count("`abc123`") == 6
@@ -58,9 +58,3 @@ def test_shortcut_scores_stand_beside_those_of_the_published_rows(built, text):
         for name, score in findings["shortcuts"].items():
             published = f"{PUBLISHED[config][name]:.2f}" if config in PUBLISHED else "none"
             assert f"| `{config}` | {RULES[name]} | {score:.2f} | {published} |" in section
-
-
-def test_the_card_of_harder_rows_says_that_rules_cannot_infer(built):
-    plain, hard = made_card(COMMAND, *built).text, made_card(COMMAND, *built, harder=True).text
-    assert "The rule-based reader cannot infer" in hard and "The rule-based reader cannot infer" not in plain
-    assert yaml.safe_load(hard.split("---")[1])["license"] == "mit"

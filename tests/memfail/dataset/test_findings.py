@@ -1,7 +1,5 @@
 """What the report counts: the known facts about the published rows, and planted faults."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +8,7 @@ from epbench.memfail.dataset.findings import PAIRED, floor_of, validate
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import NEAR_DUPLICATE, connectives, overlaps, sentences, stands_literally_in
-from epbench.memfail.templates.rows import make_rows
+from tests.memfail.memfail_samples import made_rows
 
 UNUSED = ["day_of_week", "social_setting", "completion_state", "scent", "conflict_state"]
 
@@ -78,18 +76,16 @@ def test_the_published_rows_have_the_known_limits(published_rows):
 
 
 def test_tokens_are_counted_per_row_with_all_questions_and_no_answers():
-    rows = complete("persona_retrieval", make_rows("persona_retrieval", 4))
+    rows = made_rows("persona_retrieval", 4)
     words = sum(
-        len(text.split()) for row in rows for text in (row["entity_facts"][0], *(q["text"] for q in row["questions"]))
+        len(text.split()) for row in rows for text in (*row["entity_facts"], *(q["text"] for q in row["questions"]))
     )
     counted = validate({"persona_retrieval": rows}, lambda text: len(text.split()))
     assert counted["persona_retrieval"]["tokens_per_row"] == {"all": words / 4}
-    by_size = validate({"coexisting_facts": make("coexisting_facts", 8)}, len)["coexisting_facts"]["tokens_per_row"]
+    by_size = validate({"coexisting_facts": made_rows("coexisting_facts", 8)}, len)["coexisting_facts"][
+        "tokens_per_row"
+    ]
     assert list(by_size) == ["2", "3", "4", "5"] and by_size["2"] < by_size["5"]
-
-
-def make(config, n=20, seed=0):
-    return complete(config, make_rows(config, n, seed))
 
 
 # Of twenty template rows, whose numbers are equal as far as they can be.
@@ -117,7 +113,7 @@ MADE = {
 
 
 def test_made_rows_are_counted():
-    tables = {config: make(config) for config in CONFIGS}
+    tables = {config: made_rows(config, 20) for config in CONFIGS}
     tables["conditional_facts_hard"][1] |= {"entity": "Nobody"}
     report = validate(tables)
     assert {config: {name: report[config][name] for name in of} for config, of in MADE.items()} == MADE
@@ -140,6 +136,8 @@ FAULTS = {
     "a name in two rows": ("coexisting_facts", {"preferences": ["Tea", "tea"], "preference_facts": ["tea", "Tea"]}, "names_in_several_rows", {"tea": 2}),
     "an anchor of two chains": ("long_hop", lambda rows: {"chain_2": rows[0]["chain_2"]}, "anchors_of_several_chains", lambda rows: {rows[0]["chain_2"].lower(): 2}),
     "an answer of its own": ("long_hop", lambda rows: {"ground_truth_answer": "fly", f"choice_{rows[1]['correct_choice'].lower()}": "fly"}, "true_answers_that_are_wrong_elsewhere", 19),
+    "a repeated essay": ("conditional_facts_easy", lambda rows: {"entity_facts": rows[0]["entity_facts"]}, "repeated_units", 1),
+    "a near duplicate": ("conditional_facts_easy", lambda rows: {"entity_facts": rows[0]["entity_facts"]}, "near_duplicate_pairs", 1),
     "a leak": ("long_hop", {"option_leak": True}, "only_the_true_option_in_any_fact", 1),
 }  # fmt: skip
 
@@ -147,34 +145,20 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_counted(fault):
     config, cells, name, expected = FAULTS[fault]
-    rows = make(config)
+    rows = made_rows(config, 20)
     clean = validate({config: rows})[config][name]
     rows[1] = rows[1] | (cells(rows) if callable(cells) else cells)
     assert validate({config: rows})[config][name] == (expected(rows) if callable(expected) else expected) != clean
 
 
 def test_ambiguous_names_are_counted():
-    rows = make("persona_retrieval", 10)
+    rows = made_rows("persona_retrieval", 10)
     there = next(q for row in rows for q in row["questions"] if q["is_misleading"])["distractor"]
-    renamed = complete(
-        "persona_retrieval", [row | {"entity": there} if i in (3, 4) else row for i, row in enumerate(rows)]
-    )
-    found = validate({"persona_retrieval": renamed})["persona_retrieval"]
+    renamed = [row | {"entity": there} if i in (3, 4) else row for i, row in enumerate(rows)]
+    found = validate({"persona_retrieval": complete("persona_retrieval", renamed)})["persona_retrieval"]
     direct = sum(not q["is_misleading"] for row in rows[3:5] for q in row["questions"])
     assert found["misleading_about_somebody_with_an_essay"] == 1
     assert found["direct_about_an_ambiguous_name"] == found["asked_name_not_in_question"] == direct
-
-
-def test_repeated_texts_are_counted():
-    rows = make("conditional_facts_easy", 10)
-    rows[4] = rows[4] | {"entity_facts": rows[2]["entity_facts"]}
-    found = validate({"conditional_facts_easy": rows})["conditional_facts_easy"]
-    assert (found["repeated_units"], found["near_duplicate_pairs"], found["largest_overlap"]) == (1, 1, 1.0)
-
-
-def test_the_report_is_plain_json():
-    report = validate({name: make(name) for name in CONFIGS})
-    assert json.loads(json.dumps(report)) == report
 
 
 def test_sentences_end_at_punctuation_before_a_new_start():
@@ -196,10 +180,8 @@ def test_connectives_are_those_of_the_paper(text, found):
 
 
 def test_texts_are_found_in_texts_by_whole_words():
-    assert stands_literally_in("Mint tea", "I like mint-tea, cold") and not stands_literally_in(
-        "mint tea", "peppermint tea"
-    )
-    assert not stands_literally_in("tea mint", "mint tea")
+    texts = ("I like mint-tea, cold", "peppermint tea", "tea mint")
+    assert [stands_literally_in("Mint tea", text) for text in texts] == [True, False, False]
 
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=9).map(" ".join), max_size=12)

@@ -7,7 +7,7 @@ from epbench.errors import RunFailed
 from epbench.memfail.dataset.load import CONFIGS
 from epbench.memfail.dataset.released import file_of, open_source, read_config
 from epbench.memfail.templates.rows import make_rows
-from tests.memfail.published_csv import write_csv, write_published
+from tests.memfail.published_csv import write_csv
 
 FIRST_WORDS = {
     "conditional_facts_easy": "Selene just found",
@@ -31,43 +31,21 @@ def test_the_published_files_are_read_completely(published, config):
         assert found[0]["fact_3"] is None and found[0]["chain_4"] is None
 
 
-@pytest.mark.parametrize("config", CONFIGS)
-def test_rows_come_back_as_they_were_written(tmp_path, config):
-    rows = make_rows(config, 8, 3)
-    write_published(tmp_path / "datasets", {config: rows})
-    assert read_config(file_of(tmp_path, config), config) == rows
-
-
 def test_a_file_with_another_name_is_found_in_the_folder_of_its_config(tmp_path):
     path = write_csv(tmp_path / "data/long_hop/test.csv", "long_hop", make_rows("long_hop", 5))
     assert file_of(tmp_path, "long_hop") == path
     shutil.copy(path, path.with_name("train.csv"))
-    with pytest.raises(
-        BadInput, match=r"config 'long_hop': expected one file long_hop_chains\.csv, got .*test\.csv, .*train\.csv"
+    for config, message in (
+        ("long_hop", r"one file long_hop_chains\.csv, got .*test\.csv, .*train\.csv"),
+        ("persona_retrieval", "one file persona_dataset.csv, got nothing"),
     ):
-        file_of(tmp_path, "long_hop")
-    with pytest.raises(
-        BadInput, match="config 'persona_retrieval': expected one file persona_dataset.csv, got nothing"
-    ):
-        file_of(tmp_path, "persona_retrieval")
-
-
-def test_a_source_is_named_without_its_path_and_an_unknown_one_is_refused(tmp_path):
-    assert open_source(str(tmp_path)) == (f"the folder `{tmp_path.name}`", tmp_path)
-    with pytest.raises(BadInput, match="source: expected hub or a folder, got 'openai:gpt-5'"):
-        open_source("openai:gpt-5")
-
-
-def damaged(config, **cells):
-    """Return five rows of a config, the second of them changed."""
-    rows = make_rows(config, 5)
-    rows[1] = rows[1] | cells
-    return rows
+        with pytest.raises(BadInput, match=f"config '{config}': expected {message}"):
+            file_of(tmp_path, config)
 
 
 QUESTION = {"text": "q", "is_misleading": False, "distractor": None, "ground_truth_answer": "a"}
 DAMAGES = {
-    "an empty cell": ("conditional_facts_easy", {"condition": " "}, "field 'condition': expected text, got an empty cell"),
+    "an empty cell": ("conditional_facts_easy", {"condition": " "}, "'condition': expected text, got an empty cell"),
     "a foreign label": ("conditional_facts_hard", {"condition_met": "Yes"}, "'condition_met': expected one of yes, no, got 'Yes'"),
     "two essays": ("conditional_facts_easy", {"entity_facts": ["a", "b"]}, "'entity_facts': expected 1 item, got 2"),
     "no list": ("conditional_facts_easy", {"entity_facts": "['x']"}, "'entity_facts': expected a JSON list, got "),
@@ -93,10 +71,10 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_cell_is_named(tmp_path, damage):
     config, cells, message = DAMAGES[damage]
-    path = write_csv(tmp_path / "rows.csv", config, damaged(config, **cells))
-    with pytest.raises(
-        BadInput, match=rf"rows\.csv, row 1, field {message}" if "field" not in message else rf"row 1, {message}"
-    ):
+    rows = make_rows(config, 5)
+    rows[1] |= cells
+    path = write_csv(tmp_path / "rows.csv", config, rows)
+    with pytest.raises(BadInput, match=rf"rows\.csv, row 1, field {message}"):
         read_config(path, config)
 
 
@@ -105,14 +83,10 @@ def test_a_damaged_file_is_named(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole + b"\r\n\r\n")
     assert len(read_config(path, "long_hop")) == 5  # empty lines do not count as rows
-    within_a_cell = whole.rindex(b"Options:")
     for content, message in (
-        (whole[:within_a_cell], "not CSV, or truncated within a quoted cell"),
-        (whole + b"x,y\r\n", "row 5: found 2 cells, expected 19"),
+        (whole[: whole.rindex(b"Options:")], "not CSV, or truncated within a quoted cell"),
         (whole.replace(b"hop_count", b"hops", 1), "column 'hop_count' is missing; found: id, hops, fact_1"),
-        (whole.replace(b"longhop", "lönghöp".encode("latin-1"), 1), "not CSV in UTF-8"),
         (whole.split(b"\r\n")[0] + b"\r\n", "expected rows below the header, got none"),
-        (b"", "column 'id' is missing; found: nothing"),
     ):
         path.write_bytes(content)
         with pytest.raises(BadInput, match=rf"rows\.csv.*{message}"):

@@ -4,9 +4,9 @@ import pytest
 
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import CONFIGS
-from epbench.memfail.dataset.schema import complete
-from epbench.memfail.dataset.shortcuts import PUBLISHED, RULES, shortcuts
-from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.dataset.schema import complete, long_hop_row
+from epbench.memfail.dataset.shortcuts import PUBLISHED, shortcuts
+from tests.memfail.memfail_samples import made_rows
 
 
 def test_the_published_scores_are_those_of_the_published_rows(published_rows):
@@ -14,27 +14,21 @@ def test_the_published_scores_are_those_of_the_published_rows(published_rows):
     assert {config: found["shortcuts"] for config, found in report.items()} == PUBLISHED
 
 
-def test_there_is_a_published_score_for_every_shortcut():
-    for config in CONFIGS:
-        scores = shortcuts(config, complete(config, make_rows(config, 8)))
-        assert scores.keys() == PUBLISHED[config].keys() and scores.keys() <= RULES.keys()
-        assert all(0 <= score <= 1 for score in scores.values())
-
-
 def test_plain_template_rows_are_open_to_word_overlap():
     """The card says so; the harder rows are not, see the tests of the templates."""
-    scores = {config: shortcuts(config, complete(config, make_rows(config, 100))) for config in CONFIGS}
+    scores = {config: shortcuts(config, made_rows(config)) for config in CONFIGS}
+    assert {config: of.keys() for config, of in scores.items()} == {
+        config: of.keys() for config, of in PUBLISHED.items()
+    }
     assert scores["conditional_facts_easy"]["word_overlap"] == scores["conditional_facts_hard"]["word_overlap"] == 1
     assert 0.7 <= scores["coexisting_facts"]["bm25_at_5"] <= 0.8
     assert scores["long_hop"]["option_in_a_fact"] == 0.2
 
 
-def conditional(condition, context, answer, name="Ann"):
-    return {
-        "id": context, "entity": name, "entity_category": "person", "behavior": "hums", "condition_type": "weather",
-        "condition": condition, "entity_facts": [f"{name} hums {condition}."], "question": f"{context}. Does {name} hum?",
-        "question_context": context, "condition_met": answer, "ground_truth_answer": f"{answer} - so it is",
-        "answer_polarity": answer,
+def conditional(condition, context, answer):
+    return made_rows("conditional_facts_easy", 1)[0] | {
+        "entity": "Ann", "condition": condition, "entity_facts": [f"Ann hums {condition}."],
+        "question": f"{context}. Does Ann hum?", "question_context": context, "answer_polarity": answer,
     }  # fmt: skip
 
 
@@ -91,18 +85,6 @@ def test_a_persona_question_is_answered_by_the_sentence_with_its_words():
     assert tied == 0.5  # one word of the name, one of the sentence with the answer
 
 
-def chain(options, letter, facts=("When I sip tea I call Mum.", "When I call Mum I bake bread.")):
-    answer = options["ABCDE".index(letter)]
-    listed = "\n".join(f"{x}. {option}" for x, option in zip("ABCDE", options, strict=True))
-    return {
-        "id": "longhop-1hop-001", "hop_count": 1,
-        **dict(zip(("fact_1", "fact_2", "fact_3", "fact_4"), (*facts, None, None), strict=True)),
-        **dict(zip([f"chain_{i}" for i in range(1, 6)], ("sip tea", "call Mum", answer, None, None), strict=True)),
-        "graded_question": f"When I sip tea, what then?\n\nOptions:\n{listed}", "ground_truth_answer": answer,
-        **dict(zip([f"choice_{x}" for x in "abcde"], options, strict=True)), "correct_choice": letter,
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("options", "in_a_fact", "overlap"),
     [
@@ -113,5 +95,10 @@ def chain(options, letter, facts=("When I sip tea I call Mum.", "When I call Mum
     ],
 )  # fmt: skip
 def test_options_are_judged_by_the_facts_they_stand_in(options, in_a_fact, overlap):
-    scores = shortcuts("long_hop", complete("long_hop", [chain(options, "B")]))
+    facts, anchors = (
+        ("When I sip tea I call Mum.", "When I call Mum I bake bread."),
+        ("sip tea", "call Mum", options[1]),
+    )
+    row = long_hop_row("longhop-1hop-001", facts, anchors, "When I sip tea, what then?", options)
+    scores = shortcuts("long_hop", complete("long_hop", [row]))
     assert (scores["option_in_a_fact"], scores["word_overlap"], scores["bm25_at_5"]) == (in_a_fact, overlap, 1.0)

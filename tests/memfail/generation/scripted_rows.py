@@ -192,17 +192,9 @@ def revision(spec: Row) -> Row:
     }
 
 
-def audit(spec: Row) -> Row:
-    return {"to_drop": []}
-
-
-def options(spec: Row) -> Row:
-    return {"options": spec["candidates"][:4]}
-
-
 WRITERS: dict[str, Callable[[Row], Row]] = {
     "datapoint": datapoint, "easy": easy, "hard": hard, "coexisting": coexisting, "persona": persona, "chain": chain,
-    "audit": audit, "options": options, "revision": revision,
+    "audit": lambda spec: {"to_drop": []}, "options": lambda spec: {"options": spec["candidates"][:4]}, "revision": revision,
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from epbench.memfail.dataset.word_rules import keeps, missing, sentences
+from epbench.memfail.dataset.word_rules import sentences
 from epbench.memfail.generation.essays import DATAPOINTS, EASY, ESSAYS, HARD, PERSONAS, PersonaSpec, conditional_specs
 from epbench.memfail.generation.facts import COEXISTING, REVISIONS, CoexistingSpec, revision_specs
 from epbench.memfail.generation.long_hop import AUDITS, CHAINS, OPTIONS, Chain, Window, people_are_disjoint, person_of
@@ -82,7 +82,6 @@ def without_values(row):
 
 
 VIOLATIONS = [
-    ("revision", "fields", lambda row: row | {"messages": "hello"}),
     ("revision", "lists_have_their_length", lambda row: row | {"values": row["values"][1:]}),
     ("revision", "lists_have_their_length", lambda row: row | {"questions": row["questions"][1:]}),
     ("revision", "values_share_no_words", lambda row: row | {"new_values": [row["new_values"][0]] * 2, "messages": [
@@ -99,7 +98,6 @@ VIOLATIONS = [
     ("revision", "questions_name_whom_they_ask_about", lambda row: first(row, "questions", lambda text: "What does she do?")),
     ("revision", "questions_name_no_value", lambda row: first(row, "questions", lambda text: f"{text} {row['values'][0]}?")),
     ("datapoint", "fields", lambda row: without(row, "question")),
-    ("datapoint", "fields", lambda row: row | {"answer": True}),
     ("datapoint", "statement_keeps_rule", lambda row: row | {"statement": f"{POINT.entity} {row['behavior']}."}),
     ("datapoint", "statement_keeps_rule", lambda row: row | {"statement": row["statement"].replace(POINT.entity, "He")}),
     ("datapoint", "target_is_met", lambda row: row | {"condition_met": "no"}),
@@ -107,7 +105,6 @@ VIOLATIONS = [
     ("datapoint", "answer_agrees_with_target", lambda row: row | {"answer": "It depends on the weather."}),
     ("datapoint", "question_names_entity", lambda row: row | {"question": row["question"].replace(POINT.entity, "he")}),
     ("datapoint", "question_asks_about_behavior", lambda row: row | {"question": f"Will {POINT.entity} do it now?"}),
-    ("easy", "fields", lambda row: {"essay": None}),
     ("easy", "essay_names_entity", lambda row: row | {"essay": row["essay"].replace(POINT.entity, "Ossian")}),
     ("easy", "easy_has_its_length", lambda row: essay(row, lambda parts: parts[1:4])),
     ("easy", "easy_has_its_length", lambda row: essay(row, lambda parts: [*parts, *["That is so."] * 3])),
@@ -127,7 +124,6 @@ VIOLATIONS = [
     ("hard", "hard_link_points_back", lambda row: _replaced(row, "link_sentence", "Neighbours smile at it.")),
     ("hard", "hard_has_no_connectives", lambda row: essay(row, lambda parts: [*parts, "He hums if he can."])),
     ("hard", "hard_splits_rule", lambda row: essay(row, lambda parts: [*parts, "Falling snow, a moon blade, a deep bow."])),
-    ("coexisting", "fields", lambda row: row | {"preferences": "hats"}),
     ("coexisting", "preferences_have_their_number", lambda row: row | {"preferences": row["preferences"][:2]}),
     ("coexisting", "preferences_have_their_number", lambda row: row | {"preferences": [row["preferences"][0]] * 3}),
     ("coexisting", "facts_have_their_number", lambda row: row | {"preference_facts": row["preference_facts"][:2]}),
@@ -136,7 +132,6 @@ VIOLATIONS = [
     ("coexisting", "facts_name_no_sibling",
      lambda row: first(row, "preference_facts", lambda fact: f"{fact} I like {row['preferences'][1]} too.")),
     ("coexisting", "question_names_no_preference", lambda row: row | {"question": f"Is it the {row['preferences'][1]}?"}),
-    ("persona", "fields", lambda row: row | {"questions": ["What?"] * 3}),
     ("persona", "questions_have_their_number", lambda row: row | {"questions": row["questions"][:2]}),
     ("persona", "essay_has_its_length", lambda row: essay(row, lambda parts: [*parts, *["That is so."] * 4])),
     ("persona", "essay_names_person", lambda row: row | {"essay": row["essay"].replace("Ava Thompson", "Ava")}),
@@ -216,26 +211,25 @@ def test_every_check_has_a_violation():
     assert {"fields", *checks} == {check for _, check, _ in VIOLATIONS}
 
 
-def test_as_if_is_no_connective():
-    row = good("hard")
-    row["essay"] += " It looks as if nobody minded."
-    assert list(CASES["hard"][0].problems(RULE, row)) == []
-
-
-def test_reasons_say_what_a_model_can_act_on():
-    step, spec = CASES["hard"]
-    told = dict(step.problems(spec, essay(good("hard"), lambda parts: [*parts, "He hums whenever he can."])))
-    assert told == {"hard_has_no_connectives": "the essay has 'whenever'; use no such word anywhere"}
-    step, spec = CASES["datapoint"]
-    told = dict(step.problems(spec, good("datapoint") | {"condition_met": "maybe"}))
-    assert told == {"target_is_met": "condition_met is 'maybe', but the target is 'yes'"}
-
-
-def test_a_rule_loses_no_number_and_no_turning_word():
-    assert keeps("after 5 pm", "She does so after 5 pm on weekdays.")
-    assert not keeps("after 5 pm", "She does so after 6 pm on weekdays.")
-    assert not keeps("without a hat", "She goes out with a hat.")
-    assert missing("without a red hat", "She goes out with a hat.") == "'without', 'red'"
+@pytest.mark.parametrize(
+    ("case", "change", "check", "reason"),
+    [
+        ("hard", {"essay": "He hums whenever he can."}, "hard_has_no_connectives", "the essay has 'whenever'; use no such word anywhere"),
+        ("easy", {"essay": "{name} sharpens a moon blade with a bow."}, "easy_keeps_rule",
+         "no single sentence states the whole rule; the sentence with the rule lacks words of the condition 'in falling snow': 'falling', 'snow'"),
+        ("datapoint", {"condition_met": "maybe"}, "target_is_met", "condition_met is 'maybe', but the target is 'yes'"),
+        ("datapoint", {"answer": 7}, "fields", "answer: expected a text, found '7'"),
+        ("chain", {"facts": ["I hum.", " . "]}, "fields", "facts[1]: expected a text, found ' . '"),
+        ("persona", {"questions": [3]}, "fields", "questions[0]: expected an object, found '3'"),
+        ("coexisting", {"preferences": None}, "fields", "preferences: expected a list, found 'None'"),
+    ],
+)  # fmt: skip
+def test_reasons_say_what_a_model_can_act_on(case, change, check, reason):
+    step, spec = CASES[case]
+    changed = {
+        name: text.replace("{name}", POINT.entity) if isinstance(text, str) else text for name, text in change.items()
+    }
+    assert (check, reason) in step.problems(spec, good(case) | changed)
 
 
 def test_people_in_two_chains_are_found():
@@ -245,9 +239,3 @@ def test_people_in_two_chains_are_found():
     chains = [named(0, "Dagny Holm"), CHAIN, named(1, "Ilse"), named(2, "Dagny")]
     assert list(people_are_disjoint(chains)) == [(3, "the name 'Dagny' also stands in chain-1hop-000")]
     assert person_of(CHAIN) is None
-
-
-def test_the_grammar_speaks_of_what_it_is_told():
-    """Else the good rows above would say nothing about the rules."""
-    row = good("hard")
-    assert re.search("moon blade", row["behavior_sentence"]) and "falling snow" in row["condition_sentence"]

@@ -1,6 +1,5 @@
 """The steps over a real endpoint on loopback: three tries, each told what was wrong; drops, duplicates, audits, options."""
 
-from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
@@ -9,16 +8,7 @@ from epbench.errors import BadInput
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.schema import CHOICES, LETTERS, chain_of, config_of, facts_of
 from epbench.memfail.dataset.word_rules import connectives
-from epbench.memfail.generation.asking import (
-    OWN,
-    Asker,
-    Duplicates,
-    Planner,
-    load_generation_prompts,
-    misfit_of,
-    object_of,
-    shingles,
-)
+from epbench.memfail.generation.asking import OWN, Asker, Log, Planner, Spec, load_generation_prompts, shingles
 from epbench.memfail.generation.essays import DATAPOINTS, conditional_specs
 from epbench.memfail.generation.generate import about, generate, plan, validation_failures
 from epbench.memfail.generation.long_hop import BATCH, option_orders
@@ -38,16 +28,15 @@ def endpoint():
 
 
 @pytest.fixture
-def asking(endpoint):
-    """Asks the endpoint, with the replies of a script; `sent()` are the requests that it got."""
+def asking(endpoint, tmp_path):
+    """Asks the endpoint, with these faults and replies; `sent()` are the requests that it got."""
 
-    @contextmanager
-    def asking(folder, scripted=None):
-        endpoint.reply, endpoint.requests = scripted or ScriptedRows(), []
+    def asking(*faults_and_replies, folder=tmp_path):
+        endpoint.reply, endpoint.requests = ScriptedRows(*faults_and_replies), []
         model = load_model("openai:scripted", Options(base_url=endpoint.base_url, window=100_000))
         asker = Asker(model, folder, PROMPTS, seed=42, max_tokens=4096, progress=no_progress)
         asker.sent = lambda: [body for path, body in endpoint.requests if path.endswith("/chat/completions")]
-        yield asker
+        return asker
 
     return asking
 
@@ -62,29 +51,17 @@ def shorter(row):
     return row | {"essay": "This is short. It ends here."}
 
 
-def test_a_row_that_fails_is_asked_for_again_alone_and_told_what_was_wrong(asking, tmp_path):
-    scripted = ScriptedRows(
-        {("coexisting", 3): [lambda row: row | {"question": "What do you say?", "preference_facts": []}]}
-    )
-    with asking(tmp_path, scripted) as asker:
-        rows = generate(asker, ["coexisting_facts"], 12, 42)["coexisting_facts"]
-        prompts = [body["messages"][-1]["content"] for body in asker.sent()]
+def test_a_row_that_fails_is_asked_for_again_alone_and_told_what_was_wrong(asking):
+    faults = {("coexisting", 3): [lambda row: row | {"question": "What do you say?", "preference_facts": []}]}
+    asker = asking(faults)
+    rows = generate(asker, ["coexisting_facts"], 12, 42)["coexisting_facts"]
+    prompts = [body["messages"][-1]["content"] for body in asker.sent()]
     assert len(rows) == 12 and len(prompts) == 3
     again = next(prompt for prompt in prompts if "could not be used" in prompt)
     assert [spec["row_id"] for spec in specs_in(again)] == [3]
     size = specs_in(again)[0]["number"]
     assert f"- row_id 3: expected {size} preference_facts, found 0" in again
     assert found(asker) == [("facts_have_their_number", "coexisting facts", "coexisting-003", 1, False)]
-
-
-def test_a_row_that_never_passes_is_dropped_and_the_rest_goes_on(asking, tmp_path):
-    with asking(tmp_path, ScriptedRows({("persona", 2): [shorter] * 3})) as asker:
-        rows = generate(asker, ["persona_retrieval"], 7, 42)["persona_retrieval"]
-        assert len(asker.sent()) == 4  # two batches, and two more tries
-    assert [row["id"] for row in rows] == [f"persona-{i:03}" for i in range(6)]
-    lengths = [(*rest,) for check, *rest in found(asker) if check == "essay_has_its_length"]
-    assert lengths == [("persona essays", "persona-002", n, n == 3) for n in (1, 2, 3)]
-    assert asker.log.counts["persona essays"] == {"step": "persona essays", "before": 7, "after": 6}
 
 
 @pytest.mark.parametrize(
@@ -98,49 +75,54 @@ def test_a_row_that_never_passes_is_dropped_and_the_rest_goes_on(asking, tmp_pat
         ({"content": None, "refusal": "I cannot do that."}, "reply_ended"),
     ],
 )
-def test_a_reply_without_rows_counts_as_a_try(asking, tmp_path, reply, check):
-    with asking(tmp_path, ScriptedRows(replies={("persona", 0): reply})) as asker:
-        rows = generate(asker, ["persona_retrieval"], 2, 42)["persona_retrieval"]
-        sent = len(asker.sent())
+def test_a_reply_without_rows_counts_as_a_try(asking, reply, check):
+    asker = asking({}, {("persona", 0): reply})
+    rows = generate(asker, ["persona_retrieval"], 2, 42)["persona_retrieval"]
+    sent = len(asker.sent())
     assert len(rows) == 2 and sent == 2 and found(asker)[0][0] == check
-    with asking(tmp_path, ScriptedRows()) as asker:  # not even the failed try is made again
-        generate(asker, ["persona_retrieval"], 2, 42)
-        assert not asker.sent()
+    asker = asking()  # not even the failed try is made again
+    generate(asker, ["persona_retrieval"], 2, 42)
+    assert not asker.sent()
 
 
-def test_easy_and_hard_stay_on_the_same_rules_if_one_essay_fails(asking, tmp_path):
-    with asking(tmp_path, ScriptedRows({("hard", 1): [shorter] * 3})) as asker:
-        tables = generate(asker, [EASY, HARD], 5, 42)
-    assert [len(tables[config]) for config in (EASY, HARD)] == [4, 4]
+def test_what_never_passes_is_dropped_and_easy_and_hard_stay_on_the_same_rules(asking):
+    asker = asking({("hard", 1): [shorter] * 3})
+    tables = generate(asker, [EASY, HARD], 12, 42)
+    assert len(asker.sent()) == 3 * 2 + 2  # two batches of each step, and two more tries
+    assert [len(tables[config]) for config in (EASY, HARD)] == [11, 11]
+    assert [row["id"] for row in tables[HARD]] == [f"hard-{i:03}" for i in range(11)]
+    lengths = [(*rest,) for check, *rest in found(asker) if check == "hard_has_its_length"]
+    assert lengths == [("Hard essays", "conditional-001", n, n == 3) for n in (1, 2, 3)]
+    assert asker.log.counts["Hard essays"] == {"step": "Hard essays", "before": 12, "after": 11}
     for easy, hard in zip(*tables.values(), strict=True):
         assert {name for name in easy if easy[name] != hard[name]} == {"id", "entity_facts"}
     assert ("same_rules", "pairs of Easy and Hard", "conditional-001", 0, True) in found(asker)
 
 
-def test_one_level_alone_asks_for_no_essays_of_the_other(asking, tmp_path):
-    with asking(tmp_path) as asker:
-        assert set(generate(asker, [HARD], 3, 42)) == {HARD}
-        assert [step_of(body) for body in asker.sent()] == ["datapoint", "hard"]
+def test_one_level_alone_asks_for_no_essays_of_the_other(asking):
+    asker = asking()
+    assert set(generate(asker, [HARD], 3, 42)) == {HARD}
+    assert [step_of(body) for body in asker.sent()] == ["datapoint", "hard"]
 
 
-def test_near_duplicates_are_dropped(asking, tmp_path):
+def test_near_duplicates_are_dropped(asking):
     def copied(row):
         return row | {"question": "I am at a loss and in need of some advice for the weekend: what would suit me best?"}
 
-    with asking(tmp_path, ScriptedRows({("coexisting", n): [copied] for n in (1, 4)})) as asker:
-        rows = generate(asker, ["coexisting_facts"], 6, 42)["coexisting_facts"]
+    asker = asking({("coexisting", n): [copied] for n in (1, 4)})
+    rows = generate(asker, ["coexisting_facts"], 6, 42)["coexisting_facts"]
     assert len(rows) == 5
     assert found(asker) == [("duplicate", "coexisting questions without near duplicates", "coexisting-004", 0, True)]
 
 
-def test_rules_with_nearly_the_same_essay_lose_the_later_one_in_both_levels(asking, tmp_path):
+def test_rules_with_nearly_the_same_essay_lose_the_later_one_in_both_levels(asking):
     shown = [{"row_id": spec.number, **DATAPOINTS.shown(spec)} for spec in conditional_specs(10)]
     rules = [spec | WRITERS["datapoint"](spec) for spec in shown]
     first, second = [rule for rule in rules if not connectives(rule["statement"])][:2]
     both = {"essay": f"{WRITERS['easy'](first)['essay']} {second['statement']}"}  # it states either rule
     same = {("easy", rule["row_id"]): [lambda row: both] for rule in (first, second)}
-    with asking(tmp_path, ScriptedRows(same)) as asker:
-        tables = generate(asker, [EASY, HARD], 10, 42)
+    asker = asking(same)
+    tables = generate(asker, [EASY, HARD], 10, 42)
     label = f"conditional-{second['row_id']:03}"
     assert found(asker) == [("duplicate", "essays without near duplicates", label, 0, True)]
     assert [len(tables[config]) for config in (EASY, HARD)] == [9, 9]
@@ -151,10 +133,10 @@ def chains(asker, n=12):
 
 
 @pytest.mark.slow
-def test_chains_become_rows_whose_options_all_stand_in_facts(asking, tmp_path):
-    with asking(tmp_path) as asker:
-        rows = chains(asker)
-        steps = [step_of(body) for body in asker.sent()]
+def test_audited_chains_become_rows_whose_options_all_stand_in_facts(asking):
+    asker = asking()
+    rows = chains(asker)
+    steps = [step_of(body) for body in asker.sent()]
     assert [row["hop_count"] for row in rows] == [1] * 4 + [2] * 4 + [3] * 4
     stored = "\n".join(fact for row in rows for fact in facts_of(row))
     for row, order in zip(rows, option_orders(12), strict=True):
@@ -163,13 +145,7 @@ def test_chains_become_rows_whose_options_all_stand_in_facts(asking, tmp_path):
         assert all(row[choice] in stored for choice in CHOICES) and row["n_options_in_facts"] == 5
     # 18 chains: a batch of each number of hops at a time, one audit of all, windows of 8 that overlap by half.
     assert steps.count("chain") == 3 and steps.count("audit") == 1 + 4 and steps.count("options") == 12
-
-
-@pytest.mark.slow
-def test_windows_of_the_audit_overlap_and_cover_all(asking, tmp_path):
-    with asking(tmp_path) as asker:
-        chains(asker)
-        shown = [specs_in(body["messages"][-1]["content"])[0] for body in asker.sent() if step_of(body) == "audit"]
+    shown = [specs_in(body["messages"][-1]["content"])[0] for body in asker.sent() if step_of(body) == "audit"]
     whole, *windows = sorted(([chain["id"] for chain in spec["chains"]] for spec in shown), key=len, reverse=True)
     windows.sort(key=lambda ids: whole.index(ids[0]))
     assert {label for ids in windows for label in ids} == set(whole) and max(map(len, windows)) == BATCH
@@ -178,10 +154,10 @@ def test_windows_of_the_audit_overlap_and_cover_all(asking, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_audit_without_a_verdict_drops_nothing_and_is_listed(asking, tmp_path):
+def test_an_audit_without_a_verdict_drops_nothing_and_is_listed(asking):
     unknown = [lambda row: {"to_drop": [{"id": "chain-9", "reason": "?"}]}] * 3
-    with asking(tmp_path, ScriptedRows({("audit", 2): unknown})) as asker:
-        assert len(chains(asker)) == 12
+    asker = asking({("audit", 2): unknown})
+    assert len(chains(asker)) == 12
     assert {entry[:3] for entry in found(asker)} == {("audit_names_its_chains", "audits", "audit 2")}
     assert about(asker, {}, 12, 42, {})["audits_without_verdict"] == ["audit 2"]
     assert about(asker, {}, 12, 42, {})["dropped"] == []
@@ -199,22 +175,22 @@ def test_a_chain_like_an_earlier_one_or_about_the_same_person_is_dropped(asking,
         return dict(kept)
 
     # Chains 0 and 2 have one hop and are told in the first person, 1 and 3 are about a person.
-    with asking(tmp_path / "facts", ScriptedRows({("chain", 0): [keep], ("chain", 2): [repeat]})) as asker:
-        (tmp_path / "facts").mkdir()
+    for first, second, why in (
+        (0, 2, ("duplicate", "chains without near duplicates", "chain-1hop-002")),
+        (1, 3, ("people_are_disjoint", "chains without conflicts", "chain-1hop-003")),
+    ):
+        (folder := tmp_path / f"{first}").mkdir()
+        asker = asking({("chain", first): [keep], ("chain", second): [repeat]}, folder=folder)
         chains(asker)
-    assert found(asker) == [("duplicate", "chains without near duplicates", "chain-1hop-002", 0, True)]
-    with asking(tmp_path / "names", ScriptedRows({("chain", 1): [keep], ("chain", 3): [repeat]})) as asker:
-        (tmp_path / "names").mkdir()
-        chains(asker)
-    assert found(asker) == [("people_are_disjoint", "chains without conflicts", "chain-1hop-003", 0, True)]
+        assert found(asker) == [(*why, 0, True)]
 
 
 @pytest.mark.slow
-def test_a_chain_without_options_gives_way_to_a_spare_one(asking, tmp_path):
+def test_a_chain_without_options_gives_way_to_a_spare_one(asking):
     three = [lambda row: {"options": row["options"][:3]}] * 3
-    with asking(tmp_path, ScriptedRows({("options", 0): three})) as asker:
-        rows = chains(asker)
-        asked = [specs_in(body["messages"][-1]["content"])[0] for body in asker.sent() if step_of(body) == "options"]
+    asker = asking({("options", 0): three})
+    rows = chains(asker)
+    asked = [specs_in(body["messages"][-1]["content"])[0] for body in asker.sent() if step_of(body) == "options"]
     assert len(rows) == 12 and {row["n_options_in_facts"] for row in rows} == {5}
     assert {entry[:3] for entry in found(asker)} == {("options_have_their_number", "options", "chain-1hop-000")}
     lost = next(spec["answer"] for spec in asked if spec["row_id"] == 0)
@@ -222,7 +198,7 @@ def test_a_chain_without_options_gives_way_to_a_spare_one(asking, tmp_path):
     assert len(asked) > 12 + 2 + 1  # chains that had its end as an option were asked about again
 
 
-def test_chains_whose_ends_are_alike_leave_too_few_candidates(asking, tmp_path):
+def test_chains_whose_ends_are_alike_leave_too_few_candidates(asking):
     def same_end(row):
         last = row["anchors"][-1]
         return {
@@ -231,9 +207,9 @@ def test_chains_whose_ends_are_alike_leave_too_few_candidates(asking, tmp_path):
             "question": row["question"],
         }
 
-    scripted = ScriptedRows({("chain", number): [same_end] for number in range(40)})
-    with asking(tmp_path, scripted) as asker, pytest.raises(BadInput, match="enough_candidates"):
-        chains(asker)
+    faults = {("chain", number): [same_end] for number in range(40)}
+    with pytest.raises(BadInput, match="enough_candidates"):
+        chains(asking(faults))
 
 
 def test_a_prompt_that_exceeds_the_window_is_refused(endpoint):
@@ -253,23 +229,27 @@ def test_faults_in_the_validation_report_are_named():
 
 
 def test_duplicates_are_found_by_trigrams():
-    seen = Duplicates(0.7)
+    class Row(Spec):
+        task = "row"
+
     text = "the quick brown fox jumps over the lazy dog and runs home to its den before the rain begins to fall"
-    assert seen.like([text], "one") is None
-    assert seen.like([text.upper() + " hard"], "two") == "one"
-    assert seen.like(["something else altogether, told in quite other words by quite other people"], "three") is None
-    assert seen.like(["a b c d", "a b c d"], "four") == "four"  # alike among themselves: neither is kept
-    assert seen.like(["a b c d"], "five") is None
+    other = "something else altogether, told in quite other words by quite other people"
+    # Those of row 3 are alike among themselves, so that neither is kept.
+    texts = [[text], [text.upper() + " hard"], [other], ["a b c d", "a b c d"], ["a b c d"]]
+    log = Log()
+    kept = log.without_alike("step", [*map(Row, range(5))], dict(enumerate(texts)), "it is like")
+    assert [row.number for row in kept] == [0, 2, 4]
+    assert [one["reason"] for one in log.rejections["duplicate"]] == ["it is like row-000", "it is like row-003"]
     assert shingles("One two") == {"one two"} and shingles("") == {""}
 
 
 @pytest.mark.slow
-def test_revision_rows_are_complete_and_without_faults(asking, tmp_path):
-    with asking(tmp_path) as asker:
-        planner = Planner(asker.model, PROMPTS, seed=42, max_tokens=4096)
-        estimated, _ = plan(planner, ["revision"], 5, 42)
-        tables = generate(asker, ["revision"], 5, 42)
-        assert estimated.requests == len(asker.sent()) == 3
+def test_revision_rows_are_complete_and_without_faults(asking):
+    asker = asking()
+    planner = Planner(asker.model, PROMPTS, seed=42, max_tokens=4096)
+    estimated, _ = plan(planner, ["revision"], 5, 42)
+    tables = generate(asker, ["revision"], 5, 42)
+    assert estimated.requests == len(asker.sent()) == 3
     assert len(tables["revision"]) == 5 and not asker.log.rejections
     assert [failure for failure in validation_failures(validate(tables)) if "near_duplicate" not in failure] == []
     assert config_of("revision", tables["revision"]).columns["id"][4] == "revision-004"
@@ -284,12 +264,3 @@ def test_another_pack_needs_the_same_placeholders_and_may_lack_the_text_about_re
         BadInput, match=r"mine.toml, key 'long_hop_chain': expected the placeholders \{specs\}, \{known\}"
     ):
         load_generation_prompts(pack)
-
-
-def test_forms_of_replies_are_checked():
-    schema = object_of({"names": {"type": "array", "items": {"type": "string"}}})
-    assert misfit_of({"names": ["a"], "more": 1}, schema) is None
-    assert misfit_of({"names": ["a", 2]}, schema) == "names[1]: expected a text, found '2'"
-    assert misfit_of({"names": [" . "]}, schema) == "names[0]: expected a text, found ' . '"
-    assert misfit_of({}, schema) == "names: expected a list, found 'None'"
-    assert misfit_of([], schema) == "the row: expected an object, found '[]'"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput
 from epbench.memfail.dataset.schema import LETTERS
-from epbench.memfail.generation.asking import batches
 from epbench.memfail.generation.essays import conditional_specs, drawn_personas, persona_specs
 from epbench.memfail.generation.facts import coexisting_specs
 from epbench.memfail.generation.long_hop import chain_specs, option_orders, targets
@@ -41,13 +40,11 @@ def test_seed_42_gives_the_released_draws(published_rows):
         expected = [(row["entity_category"], row["condition_type"]) for row in rows]
         assert [(spec.category, spec.condition_type) for spec in rules] == expected
         assert sum(spec.target == row["condition_met"] for spec, row in zip(rules, rows, strict=True)) == n_met
-    assert [(spec.category, spec.size) for spec in coexisting_specs(100)] == [
-        (row["preference_category"], len(row["preferences"])) for row in published_rows["coexisting_facts"]
-    ]
-    assert [(spec.entity, spec.strangers) for spec in drawn_personas(100)] == [
-        (row["entity"], tuple(asked["distractor"] for asked in row["questions"]))
-        for row in published_rows["persona_retrieval"]
-    ]
+    coexisting, personas = (published_rows[config] for config in ("coexisting_facts", "persona_retrieval"))
+    sizes = [(row["preference_category"], len(row["preferences"])) for row in coexisting]
+    assert [(spec.category, spec.size) for spec in coexisting_specs(100)] == sizes
+    asked = [(row["entity"], tuple(asked["distractor"] for asked in row["questions"])) for row in personas]
+    assert [(spec.entity, spec.strangers) for spec in drawn_personas(100)] == asked
     letters = [LETTERS[order.index(4)] for order in option_orders(92)]
     assert letters == [row["correct_choice"] for row in published_rows["long_hop"]]
 
@@ -95,16 +92,7 @@ def test_orders_of_options_are_permutations(n, seed):
     assert orders == option_orders(n + 1, seed)[:n]
 
 
-@given(specs=st.lists(st.integers()), size=st.integers(1, 12))
-def test_batches_have_everything_once(specs, size):
-    found = batches(specs, size)
-    assert [spec for batch in found for spec in batch] == specs
-    assert all(0 < len(batch) <= size for batch in found)
-
-
 def test_too_many_rows_are_refused():
-    with pytest.raises(BadInput, match="rows: expected at most 100 for coexisting_facts, one per category, got 101"):
-        coexisting_specs(101)
     with pytest.raises(BadInput, match="there are not enough names for 5000 personas"):
         persona_specs(5000)
     with pytest.raises(BadInput, match="are needed, but the lists give only"):

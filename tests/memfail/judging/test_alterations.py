@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question, questions_of
-from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory
 from epbench.memfail.dataset.word_rules import content_of, sentences_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
 from epbench.memfail.judging.memories import leads_on, numbers_of, sense_of, turned
-from epbench.memfail.templates.rows import make_rows
+from tests.memfail.memfail_samples import question, template
 
 TEXT = "Ada keeps bees. Ada sings to them only above 4 degrees, and nobody minds. She likes toast."
 PARTS = [content_of("sings"), content_of("4 degrees")]
@@ -35,15 +34,12 @@ PARTS = [content_of("sings"), content_of("4 degrees")]
         ("Ada sings never below 4 degrees.", False),
         ("Nobody minds: Ada sings above 4 degrees.", False),
         ("Ada: sings to bees; condition: above 4 degrees.", False),
+        ("Ada likes toast.", None),
+        ("", None),
     ],
 )
 def test_a_turned_statement(memory, opposite):
-    assert turned(TEXT, [memory, "Bob never sings."][:1], PARTS) is opposite
-
-
-def test_where_nothing_is_alike_nothing_is_decided():
-    assert turned(TEXT, ["Ada likes toast."], PARTS) is None
-    assert turned(TEXT, [], PARTS) is None
+    assert turned(TEXT, [memory], PARTS) is opposite
 
 
 @pytest.mark.parametrize(
@@ -84,15 +80,14 @@ RULE = GoldMemory("r/0", TEXT, ("Ada", "sings to them"), ("above 4 degrees",))
 
 
 def verdict(kind, config, gold, *memories):
-    question = Question("q", config, "r", "", "?", "?", (gold,), "Yes")
-    (found,) = LexicalJudge().judge([Check(kind, question, gold, memories)])
+    (found,) = LexicalJudge().judge([Check(kind, question((gold,), config=config), gold, memories)])
     return found.verdict
 
 
 def test_a_lost_or_changed_number_is_a_lost_detail():
     assert verdict("summary", CONFIGS[0], RULE, "Ada sings to them above four degrees").verdict
-    changed = verdict("summary", CONFIGS[0], RULE, "Ada sings to them only above 14 degrees")
-    assert not changed.verdict and not verdict("summary", CONFIGS[0], RULE, "Ada sings at some degrees").verdict
+    for memory in ("Ada sings to them only above 14 degrees", "Ada sings at some degrees"):
+        assert not verdict("summary", CONFIGS[0], RULE, memory).verdict
 
 
 def test_a_stored_question_is_no_memory():
@@ -160,8 +155,7 @@ def test_a_faithful_rewording_passes(config):
     if config == "long_hop":
         del ways["sentence by sentence"]  # its facts are single sentences
     ways |= RULES if config.startswith("conditional") else LINKS if config == "long_hop" else {}
-    questions = questions_of(config, complete(config, make_rows(config, 40)))
-    needs = {need: question for question in questions for need in question.gold}
+    needs = {need: question for question in template(config, 40)[1] for need in question.gold}
     for way, reword in ways.items():
         store = tuple(text for need in needs for text in reword(need))
         checks = [Check(kind, q, need, store) for need, q in needs.items() for kind in ("storage", "summary")]

@@ -10,39 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.judges.protocol import JUDGEMENTS, Judgement
-from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
+from epbench.judges.protocol import JUDGEMENTS
+from epbench.memfail.dataset.load import GoldMemory, QuestionRecord
 from epbench.memfail.judging.diagnosis import diagnose
 from epbench.memfail.judging.lexical import STAGES, Verdict
 from epbench.progress import no_progress
+from tests.memfail import memfail_samples
+from tests.memfail.memfail_samples import ScriptedJudge as Scripted
 
 NEEDS = tuple(GoldMemory(f"r/{i}", f"fact {i}", (f"fact {i}",), ()) for i in range(3))
 
 
-class Scripted:
-    """Says no, or fails, where it is told to; yes to all else."""
-
-    name, prompt_hash, setup = "scripted", "1", ""
-
-    def __init__(self, says=None):
-        self.says, self.asked = says or {}, []
-
-    def plan(self, checks):
-        return None
-
-    def judge(self, checks, calls=None):
-        for check in checks:
-            self.asked.append((check.kind, check.gold.fact if check.gold else check.question.id))
-            verdict = self.says.get((check.kind, check.gold.fact if check.gold else "answer"), True)
-            if verdict is None:
-                yield Judgement(check.key(self), None, "overloaded")
-            else:
-                yield Judgement(check.key(self), Verdict(verdict, "because"))
-
-
 def question(needs=NEEDS[:1], **values):
-    filled = {"id": "q", "config": "coexisting_facts", "kind": "", "reference": "t", "group": "1"}
-    return Question(row="r", gold=needs, **{"text": "?", "query": "?", **filled, **values})
+    return memfail_samples.question(needs, **values)
 
 
 def record(question_, k=5, memories=("a memory", "another one"), **values):
@@ -50,6 +30,7 @@ def record(question_, k=5, memories=("a memory", "another one"), **values):
 
 
 def diagnosed(folder, records_, judge, stores=None):
+    folder.mkdir(exist_ok=True)
     return diagnose(folder, records_, stores or {"": ["a memory", "another one", "a third"]}, judge, no_progress)
 
 
@@ -61,16 +42,11 @@ def test_the_words_of_the_check_that_decided_are_kept(tmp_path):
                 yield replace(judgement, verdict=judgement.verdict and Verdict(judgement.verdict.verdict, words))
 
     says = {("retrieval", "r/0"): False, ("summary", "r/1"): False}
-    asked = [
-        record(question(NEEDS[:2])),
-        record(question(NEEDS[2:], id="p")),
-        record(question(id="none"), failure="lost"),
-    ]
+    asked = [record(question(NEEDS[:2])), record(question(NEEDS[2:], id="p")), record(question(id="x"), failure="lost")]
     found = diagnosed(tmp_path, asked, Wordy(says))
     assert [outcome.reason for outcome in found] == ["summary r/1", "reasoning", None]
     assert [outcome.reasons for outcome in found] == [("retrieval r/0", "summary r/1"), ("retrieval r/2",), ()]
     assert [outcome.failure for outcome in found] == [None, None, "lost"]
-    (tmp_path / "2").mkdir()
     (failed,) = diagnosed(tmp_path / "2", [record(question())], Scripted({("retrieval", "r/0"): None}))
     assert (failed.failure, failed.reason, failed.reasons) == ("judge: overloaded", None, (None,))
 
@@ -123,12 +99,10 @@ def test_an_empty_store_needs_no_judge(tmp_path):
     (direct, misleading) = diagnosed(tmp_path, records_, judge, {"": []})
     assert (direct.label, misleading.label, misleading.vacuous) == ("storage_error", "correct", True)
     assert judge.asked == [("reasoning", "q"), ("abstention", "m")]
-    (tmp_path / "held").mkdir()
     (outcome,) = diagnosed(tmp_path / "held", records_[:1], judge := Scripted())
     assert outcome.label == "retrieval_error" and ("retrieval", "r/0") not in judge.asked
-    (outcome,) = diagnosed(
-        tmp_path / "held", [record(question(), failure="429")], judge := Scripted()
-    )  # nor does a failure
+    lost = record(question(), failure="429")  # it needs none either
+    (outcome,) = diagnosed(tmp_path / "held", [lost], judge := Scripted())
     assert (outcome.label, outcome.answer_right, outcome.facts, judge.asked) == ("failed", None, (), [])
 
 
@@ -178,13 +152,9 @@ def test_labels_and_stages_of_all_verdicts(tmp_path):
             ("storage", "r/0"): stored, ("summary", "r/0"): faithful, ("retrieval", "r/0"): found,
             ("reasoning", "answer"): right,
         }  # fmt: skip
-        folder = tmp_path / str(i)
-        folder.mkdir()
-        (outcome,) = diagnosed(folder, [record(question())], Scripted(says))
-        stages = [*zip((stored, faithful, found), ORDER, strict=True), (True, "correct")]
-        of_fact = next(
-            "failed" if passed is None else stage for passed, stage in stages if not passed or stage == "correct"
-        )
+        (outcome,) = diagnosed(tmp_path / str(i), [record(question())], Scripted(says))
+        ways = zip((stored, faithful, found), ORDER, strict=True)
+        of_fact = next(("failed" if passed is None else stage for passed, stage in ways if not passed), "correct")
         of_answer = {True: "correct", False: "reasoning_error", None: "failed"}[right]
         assert outcome.facts == (of_fact,) and outcome.label == (of_answer if of_fact == "correct" else of_fact)
         assert outcome.answer_right is right and not outcome.vacuous  # whatever became of the memories

@@ -1,12 +1,9 @@
 """Work grows with the rows of a store, not with their square: texts that are read are counted, not seconds."""
 
-from functools import cache
-
 import pytest
 
 from epbench.memfail.context.requests import ConfigRun, LexicalReader, Setting, load_prompts
-from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.load import QuestionRecord
 from epbench.memfail.evaluate import in_advance
 from epbench.memfail.judging import lexical, memories
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
@@ -15,21 +12,15 @@ from epbench.memfail.judging.load import load_judge
 from epbench.memfail.judging.memories import Memories
 from epbench.memfail.scores import run_files
 from epbench.memfail.scores.run_files import question_rows
-from epbench.memfail.templates.rows import make_rows
 from epbench.memories.load import load_memory
 from epbench.models.load import Options
 from epbench.progress import no_progress
-
-
-@cache
-def made(config, n):
-    rows = complete(config, make_rows(config, n))
-    return facts_to_store(config, rows), questions_of(config, rows)
+from tests.memfail.memfail_samples import template
 
 
 def judged(folder, config, n):
     """Every stage, every fact left out, and the way of every fact, where all facts are stored and the needed ones found."""
-    facts, questions = made(config, n)
+    facts, questions = template(config, n)
     found = [QuestionRecord(one, 5, "", tuple(gold.text for gold in one.gold), "Answer: A") for one in questions]
     stores = {"": [fact.text for fact in facts]}
     folder.mkdir()
@@ -67,7 +58,7 @@ def test_an_index_changes_no_verdict_and_no_nearest_memory(tmp_path, monkeypatch
 
 def test_all_checks_of_a_store_share_one_text_of_it(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    facts, questions = made("long_hop", 20)
+    facts, questions = template("long_hop", 20)
     system, reader = load_memory("verbatim-bm25"), LexicalReader()
     _, checks = in_advance(ConfigRun(facts, questions, system, reader, load_prompts(), Setting(ks=(5,))))
     requests = load_judge("openai:x", Options()).requests(checks)

@@ -12,19 +12,16 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.judges.protocol import PastJudge
-from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question, questions_of
-from epbench.memfail.dataset.schema import complete
+from epbench.memfail.dataset.load import CONFIGS, GoldMemory, Question
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, words_of
 from epbench.memfail.judging.lexical import Check, LexicalJudge
 from epbench.memfail.judging.load import OWN, Asking, ModelJudge, load_judge, load_judging_prompts, read_verdicts
-from epbench.memfail.templates.rows import make_rows
 from epbench.models.load import Options
 from epbench.models.openai.model import EndpointModel
-from tests.memfail.honest_judge import verdict
-from tests.memfail.memfail_samples import SOURCES, questions_from
+from tests.memfail.memfail_samples import SOURCES, questions_from, template, verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
-HASH_WITHOUT_REVISION = "465ade17a32046bd"
+OUR_HASH = "465ade17a32046bd"  # also of earlier packs, which had no texts about `revision`
 ESSAY = "Ada keeps bees. She sings to them only in steady drizzle, and nobody minds. She likes toast."
 RULE = GoldMemory("r/0", ESSAY, ("Ada", "sings to them"), ("in steady drizzle",))
 
@@ -65,9 +62,8 @@ def test_a_preference_is_found_in_other_forms_and_as_a_paraphrase():
     bike = GoldMemory("c/0", "Riding my bicycle to work wakes me up.", ("commuting by bicycle",), ())
     for memory, found in [("User rides bicycles", True), ("User takes the bus", False), (bike.text, True)]:
         assert judge(Check("storage", question("coexisting_facts", bike), bike, (memory,))) is found
-    hoops = GoldMemory(
-        "c/1", "Shooting a few hoops calms me.", ("basketball",), ()
-    )  # no word in common: all of it counts
+    # With no word in common all of the text counts.
+    hoops = GoldMemory("c/1", "Shooting a few hoops calms me.", ("basketball",), ())
     for memory, found in [("shooting a few hoops calms the user", True), ("User likes a few sports", False)]:
         assert judge(Check("storage", question("coexisting_facts", hoops), hoops, (memory,))) is found
 
@@ -134,10 +130,9 @@ def test_any_text_has_words_and_a_decision_or_none(text):
     assert all(words_of(text)) and words_of(f"«{text}»\n…") == words_of(text)
 
 
-@given(st.sampled_from(["ride", "paint", "hike", "jog", "carry", "dish", "watch", "beanie", "podcast"]))
-def test_forms_of_a_word_have_one_stem(word):
-    plural = {"carry": "carries", "dish": "dishes", "watch": "watches"}.get(word, word + "s")
-    assert words_of(word) == words_of(plural)
+def test_forms_of_a_word_have_one_stem():
+    words = "ride paint hike jog carry dish watch beanie podcast"
+    assert words_of(words) == words_of("rides paints hikes jogs carries dishes watches beanies podcasts")
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -237,24 +232,23 @@ def test_one_check_has_one_key():
         assert other.key(lexical) != stored.key(lexical)
 
 
+def pack_with(folder, old, new, name="pack.toml"):
+    (folder / name).write_text(OWN.read_text("utf-8").replace(old, new, 1), "utf-8")
+    return folder / name
+
+
 def test_judges_by_name(tmp_path):
     assert load_judge("lexical").name == "lexical"
     model = load_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"))
     assert model.name == "openai:tiny"
-    pack = tmp_path / "pack.toml"
-    pack.write_text(OWN.read_text("utf-8").replace("one at a time", "each alone"), "utf-8")
+    pack = pack_with(tmp_path, "one at a time", "each alone")
     other = load_judge("openai:tiny", Options(base_url="http://127.0.0.1:9/v1"), pack)
     assert other.prompt_hash != model.prompt_hash
     for name, prompts in [("nobody", None), ("lexical", pack)]:
         with pytest.raises(BadInput):
             load_judge(name, None, prompts)
-
-
-def test_a_broken_pack_is_one_line(tmp_path):
-    pack = tmp_path / "pack.toml"
-    pack.write_text(OWN.read_text("utf-8").replace("told: {fact}", "told: {facts}", 1), "utf-8")
     with pytest.raises(BadInput, match="key 'conditional_storage'"):
-        load_judging_prompts(pack)
+        load_judging_prompts(pack_with(tmp_path, "told: {fact}", "told: {facts}"))
     with pytest.raises(BadInput, match="no such file"):
         load_judging_prompts(Path("nowhere.toml"))
 
@@ -262,24 +256,17 @@ def test_a_broken_pack_is_one_line(tmp_path):
 def test_every_kind_of_check_has_its_words():
     prompts = load_judging_prompts()
     for config in CONFIGS:
-        kinds = ["storage", "summary", "retrieval"] + ["reasoning"] * (config != "long_hop")
-        kinds += ["abstention"] * (config == "persona_retrieval")
-        for kind in kinds:
-            about_answer = kind in ("reasoning", "abstention")
-            check = Check(
-                kind, question(config), None if about_answer else RULE, () if about_answer else (ESSAY,), "hm"
-            )
+        checks = [Check(kind, question(config), RULE, (ESSAY,)) for kind in ("storage", "summary", "retrieval")]
+        of_answer = ["reasoning"] * (config != "long_hop") + ["abstention"] * (config == "persona_retrieval")
+        for check in (*checks, *(Check(kind, question(config), answer="hm") for kind in of_answer)):
             request = prompts.request("id", check)
             assert ESSAY in request.user and "{" not in request.user
             assert json.dumps(dict(request.schema))
 
 
-def test_revision_has_words_for_every_check_and_leaves_the_judge_the_same():
-    """Journals and passports of earlier runs stay valid, and so does a pack without these texts."""
-    assert load_judging_prompts().hash == HASH_WITHOUT_REVISION
+def test_revision_has_words_for_every_check():
     prompts = load_judging_prompts()
-    row = complete("revision", make_rows("revision", 1))
-    for asked in questions_of("revision", row):
+    for asked in template("revision", 1)[1]:
         for kind in ("storage", "summary", "retrieval"):
             request = prompts.request("id", Check(kind, asked, asked.gold[0], (ESSAY,)))
             assert ESSAY in request.user and asked.gold[0].link[1] in request.user
@@ -294,9 +281,8 @@ def test_a_pack_may_lack_the_texts_about_revision(tmp_path):
     earlier, text = tmp_path / "earlier.toml", OWN.read_text("utf-8")
     earlier.write_text(text[: text.index("revision_storage")], "utf-8")
     assert load_judging_prompts(earlier) == load_judging_prompts()
-    other = tmp_path / "other.toml"
-    other.write_text(text.replace("Do the memories hold this about", "Is there a memory of this about"), "utf-8")
-    assert load_judging_prompts(other).hash != HASH_WITHOUT_REVISION
+    other = pack_with(tmp_path, "Do the memories hold this about", "Is there a memory of this about")
+    assert load_judging_prompts(other).hash != OUR_HASH == load_judging_prompts().hash
 
 
 EARLIER_GOLD = tuple(GoldMemory(f"r/{i}", f"Ada sings {i}", ("Ada", f"sings {i}"), ("in drizzle",)) for i in range(2))
@@ -307,9 +293,8 @@ EARLIER_QUESTION = Question(
 
 
 def test_a_key_of_an_earlier_journal_is_found():
-    rules, model = PastJudge("lexical", "rules-1"), PastJudge("openai:tiny", load_judging_prompts().hash)
-    assert Check("storage", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(rules) == "f3aad237b3825f71dd5d6ab3"
-    assert Check("summary", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(rules) == "7de40a4bee0b13b1bfc0a055"
+    rules, model = PastJudge("lexical", "rules-1"), PastJudge("openai:tiny", OUR_HASH)
+    stored, kept = (Check(kind, EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE) for kind in ("storage", "summary"))
+    assert (stored.key(rules), kept.key(rules)) == ("f3aad237b3825f71dd5d6ab3", "7de40a4bee0b13b1bfc0a055")
     assert Check("reasoning", EARLIER_QUESTION, answer="Yes").key(rules) == "8605d7b50711d867f6f82858"
-    assert Check("storage", EARLIER_QUESTION, EARLIER_GOLD[0], EARLIER_STORE).key(model) == "ed1c6d9910e732df17ecfbc1"
-    assert load_judging_prompts().hash == "465ade17a32046bd" and LexicalJudge().prompt_hash == "rules-3"
+    assert stored.key(model) == "ed1c6d9910e732df17ecfbc1" and LexicalJudge().prompt_hash == "rules-3"

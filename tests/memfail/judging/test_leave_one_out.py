@@ -15,7 +15,7 @@ from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import load_judge
 from epbench.models.load import Options
 from epbench.progress import no_progress
-from tests.memfail.honest_judge import honest, verdict
+from tests.memfail.memfail_samples import verdict
 from tests.memfail.template_runs import output_of
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
@@ -72,14 +72,9 @@ def test_a_warning_above_one_in_twenty(n, misplaced, more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("config", "model_is_fooled"), [("persona_retrieval", False), ("long_hop", True)])
-def test_template_rows_are_told_apart(tmp_path, config, model_is_fooled):
+@pytest.mark.parametrize("config", ["persona_retrieval", "long_hop"])
+def test_template_rows_are_told_apart(tmp_path, config):
     output = output_of(tmp_path, config, "full-context", n=40)
     assert output.told[""] and len(output.told) == 1
     rules = leave_one_out(tmp_path, output.records, output.told, LexicalJudge(), no_progress)
     assert (rules.n, rules.misplaced) == (0, 0) and rules.of >= 40
-    with LoopbackEndpoint(honest) as endpoint:  # it takes the two ends of a link wherever they stand
-        judge = load_judge("openai:honest", Options(base_url=endpoint.url))
-        model = leave_one_out(tmp_path, output.records, output.told, judge, no_progress)
-    assert model.of == MOST and (model.n > 0) == (model.warning() is not None) == model_is_fooled
-    assert 0 < len(endpoint.calls) <= 2 * MOST

@@ -7,20 +7,18 @@ import pytest
 
 from epbench.memfail.dataset.load import QuestionRecord, facts_to_store, questions_of
 from epbench.memfail.dataset.revision import keeps_back, tells_first, tells_old, tells_present, values_of
-from epbench.memfail.dataset.schema import complete
 from epbench.memfail.judging.diagnosis import diagnose, leave_one_out
 from epbench.memfail.judging.lexical import LexicalJudge
 from epbench.memfail.judging.load import ModelJudge, load_judging_prompts
 from epbench.memfail.scores.scoring import floor_of, score_outcomes
-from epbench.memfail.templates.rows import make_rows
 from epbench.models.openai.model import EndpointModel
 from epbench.progress import no_progress
-from tests.memfail.honest_judge import verdict
+from tests.memfail.memfail_samples import made_rows, verdict
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
 
-def rows_of(n, seed=0, harder=False):
-    return complete("revision", make_rows("revision", n, seed, harder))
+def rows_of(n, harder=False):
+    return made_rows("revision", n, 0, harder)
 
 
 UNKNOWN = "I do not know that."
@@ -37,33 +35,38 @@ def right(row, question):
     return UNKNOWN if question.kind == "forgotten" else question.reference
 
 
-def judged(folder, records, stores):
-    return diagnose(folder, records, stores, LexicalJudge(), no_progress)
+def judged(folder, records, stores, judge=None):
+    return diagnose(folder, records, stores, judge or LexicalJudge(), no_progress)
 
 
-ANSWERS = {
-    "nothing": lambda row, question: "",
-    "not known": lambda row, question: UNKNOWN,
-    "every value": lambda row, question: "\n".join(values_of(row)),
-    "the first value": lambda row, question: question_fact(row, question)["first"],
-    "the last value": lambda row, question: (
-        question_fact(row, question)["now"] or question_fact(row, question)["first"]
-    ),
-    "an echo of the question": lambda row, question: question.text,
-}
+def judged_by_model(folder, reply):
+    with LoopbackEndpoint(reply) as endpoint:
+        judge = ModelJudge(EndpointModel("tiny", base_url=endpoint.url, attempts=1), load_judging_prompts())
+        return judged(folder, *told(rows_of(1), right), judge)
 
 
-def question_fact(row, question):
+def fact_of(row, question):
     number = int(question.id.rpartition("-q")[2]) - 1
     return row["facts"][row["questions"][number]["fact"]]
 
 
-@pytest.mark.parametrize(("answer", "most"), [*zip(ANSWERS, (0, 0.34, 0.34, 0.5, 0.5, 0), strict=True)])
-def test_one_answer_to_everything_earns_little(tmp_path, answer, most):
+ANSWERS = {
+    "nothing": (lambda row, question: "", 0),
+    "not known": (lambda row, question: UNKNOWN, 0.34),
+    "every value": (lambda row, question: "\n".join(values_of(row)), 0.34),
+    "the first value": (lambda row, question: fact_of(row, question)["first"], 0.5),
+    "the last value": (lambda row, question: fact_of(row, question)["now"] or fact_of(row, question)["first"], 0.5),
+    "an echo of the question": (lambda row, question: question.text, 0),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_one_answer_to_everything_earns_little(tmp_path, name):
     """Even with a store of every message word for word."""
-    (scores,) = score_outcomes(judged(tmp_path, *told(rows_of(10), ANSWERS[answer]))).values()
+    answer, most = ANSWERS[name]
+    (scores,) = score_outcomes(judged(tmp_path, *told(rows_of(10), answer))).values()
     assert scores["success_rate"] <= most and scores["rows_right"] == 0
-    if answer == "not known":
+    if name == "not known":
         assert scores["vacuous"] == 40 and scores["success_earned"] == 0
 
 
@@ -87,23 +90,16 @@ def test_a_failed_request_is_neither_right_nor_wrong(tmp_path):
 def test_an_empty_store_earns_nothing(tmp_path):
     silent = told(rows_of(3), lambda row, question: UNKNOWN, held=False)
     (scores,) = score_outcomes(judged(tmp_path, *silent)).values()
-    assert (
-        scores["success_rate"] == 0.0
-        and scores["storage_error"] == 1.0
-        and scores["answer_accuracy"] == pytest.approx(1 / 3)
-    )
     floor = floor_of(questions_of("revision", rows_of(3)))
     assert floor == {"success_rate": 0.0, "answer_accuracy": pytest.approx(1 / 3)}
+    assert {name: scores[name] for name in floor} == floor and scores["storage_error"] == 1.0
 
 
 @pytest.mark.slow
 def test_a_model_is_asked_what_a_wrong_answer_says(tmp_path):
     """A model that finds no answer about the present or the withdrawn right, and everything else true."""
     wrong = ("Does the assistant say that it does not know", "Does the answer give what is right now")
-    records, stores = told(rows_of(1), right)
-    with LoopbackEndpoint(lambda prompt: verdict(not any(text in prompt for text in wrong), "so")) as endpoint:
-        judge = ModelJudge(EndpointModel("tiny", base_url=endpoint.url, attempts=1), load_judging_prompts())
-        outcomes = diagnose(tmp_path, records, stores, judge, no_progress)
+    outcomes = judged_by_model(tmp_path, lambda prompt: verdict(not any(text in prompt for text in wrong), "so"))
     assert Counter((o.group, o.label) for o in outcomes) == {
         ("corrected", "stale"): 2, ("said first", "correct"): 2, ("withdrawn", "resurrected"): 4,
         **{(group, "reasoning_error"): 1 for group in ("restated", "told again", "kept", "untouched")},
@@ -113,15 +109,13 @@ def test_a_model_is_asked_what_a_wrong_answer_says(tmp_path):
 
 @pytest.mark.slow
 def test_without_a_verdict_a_question_has_failed(tmp_path):
-    records, stores = told(rows_of(1), right)
-    with LoopbackEndpoint(
-        lambda prompt: "no verdict" if "give away what was" in prompt else verdict(False, "so")
-    ) as endpoint:
-        judge = ModelJudge(EndpointModel("tiny", base_url=endpoint.url, attempts=1), load_judging_prompts())
-        outcomes = diagnose(tmp_path, records, stores, judge, no_progress)
+    def reply(prompt):
+        return "no verdict" if "give away what was" in prompt else verdict(False, "so")
+
+    outcomes = judged_by_model(tmp_path, reply)
     assert {o.label for o in outcomes if o.group == "withdrawn"} == {"failed"}
-    assert {o.label for o in outcomes if o.group in ("restated", "kept")} == {"lost_with_it"}
-    assert {o.label for o in outcomes if o.group == "corrected"} == {"lost_with_it"}  # as neither value is there
+    # Of what was corrected, neither value is there.
+    assert {o.label for o in outcomes if o.group in ("restated", "kept", "corrected")} == {"lost_with_it"}
 
 
 @pytest.mark.parametrize(
@@ -162,6 +156,7 @@ def test_the_first_value(answer, right):
         ("You asked me to forget where she lives.", True),
         ("You asked me to forget that she lives in Lyon.", False),
         ("I am not sure, but it may be Lyon.", False),
+        ("She lives in Porto.", False),
         ("   ", False),
     ],
 )

@@ -41,16 +41,17 @@ def prices(tmp_path):
     return read_prices(tmp_path / "prices.toml")
 
 
+def run_with(**identity):
+    return {**RUN, "identity": RUN["identity"] | identity}
+
+
 def costs(run, usage, prices):
     return {stage: of_stage.cost for stage, of_stage in spent(run, usage, prices).items()}
 
 
 def test_every_stage_has_the_price_of_its_model(prices):
-    found = spent(RUN, USAGE, prices)
-    assert {stage: of_stage.cost for stage, of_stage in found.items()} == {
-        "storing": 5.0, "retrieving": 2.0, "answering": 2.0, "judging": 0.0,
-    }  # fmt: skip
-    assert total(found) == 9.0
+    assert costs(RUN, USAGE, prices) == {"storing": 5.0, "retrieving": 2.0, "answering": 2.0, "judging": 0.0}
+    assert total(found := spent(RUN, USAGE, prices)) == 9.0
     assert (found["answering"].tokens_in, found["storing"].retries) == (4_000_000, 2)
 
 
@@ -66,11 +67,10 @@ def test_the_examples_can_be_read(tmp_path, text):
 
 
 def test_what_has_no_price_has_no_cost_and_the_whole_has_none(prices):
-    unknown = {**RUN, "identity": {**RUN["identity"], "system_model": "other"}}
-    found = spent(unknown, USAGE, prices)
+    found = spent(run_with(system_model="other"), USAGE, prices)
     assert found["storing"].cost is None and found["answering"].cost == 2.0 and total(found) is None
-    embedder = {**RUN, "identity": {**RUN["identity"], "embedder": ""}}
-    assert costs(embedder, USAGE, prices)["retrieving"] is None and costs(embedder, USAGE, prices)["storing"] == 5.0
+    embedded = costs(run_with(embedder=""), USAGE, prices)
+    assert embedded["retrieving"] is None and embedded["storing"] == 5.0
     assert set(costs(RUN, USAGE, None).values()) == {None}
     free = Prices("EUR", {**prices.models, "small": Price(0.0, 0.0)})
     assert costs(RUN, USAGE, free)["storing"] == 0.0
@@ -85,10 +85,8 @@ def test_tokens_that_nobody_counted_are_unknown(prices):
     without_tokens = {**USAGE, "storing": {**USAGE["storing"], "tokens_in": 0, "tokens_out": 0}}
     storing = (found := spent(RUN, without_tokens, prices))["storing"]
     assert (storing.tokens_in, storing.cost, total(found)) == (None, None, None)
-    baseline = {**RUN, "identity": {**RUN["identity"], "control": True, "model": "lexical"}}
-    assert costs(baseline, usage, prices) == dict.fromkeys(("storing", "retrieving", "answering", "judging"), 0.0) | {
-        "retrieving": 2.0
-    }
+    baseline = costs(run_with(control=True, model="lexical"), usage, prices)
+    assert baseline == {"storing": 0.0, "retrieving": 2.0, "answering": 0.0, "judging": 0.0}
 
 
 def test_replies_to_what_is_stored_are_the_readers(prices):
@@ -114,21 +112,20 @@ def test_tables(prices):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (None, "expected a file of prices"),
         ("currency = ", "expected prices in TOML"),
         ('currency = "EUR"', "field 'models': expected an object, found nothing"),
         ('currency = "EUR"\n[models.a]\ninput = -1', "field 'models.a.input': expected a number >= 0.0, found -1"),
     ],
 )
 def test_bad_files_are_one_line(tmp_path, text, message):
-    path = tmp_path / "prices.toml"
-    path.write_text(text, "utf-8")
+    if text is not None:
+        (tmp_path / "prices.toml").write_text(text, "utf-8")
     with pytest.raises(BadInput, match=message):
-        read_prices(path)
+        read_prices(tmp_path / "prices.toml")
 
 
-def test_missing_files_are_one_line(tmp_path):
-    with pytest.raises(BadInput, match="expected a file of prices"):
-        read_prices(tmp_path / "nowhere.toml")
+def test_usage_that_is_no_number_is_named(tmp_path):
     (tmp_path / "usage.json").write_text('{"storing": {"tokens_in": "many"}}', "utf-8")
     with pytest.raises(BadInput, match="tokens_in"):
         usage_of(tmp_path)

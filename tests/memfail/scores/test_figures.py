@@ -1,5 +1,7 @@
 """Figures by the model inside the system: what is in them, and when there is nothing to show."""
 
+from itertools import starmap
+
 import pytest
 
 from epbench.memfail.judging.diagnosis import ERRORS
@@ -26,15 +28,9 @@ def drawn(runs, caption):
 
 
 def test_a_line_for_each_system_over_the_models_in_the_order_of_the_paper():
-    runs = {
-        "a": run("mem0", "zeta"),
-        "b": run("mem0", "gemini-3.1"),
-        "c": run("mem0", "gpt-4.1-mini"),
-        "d": run("Mem0", "gpt-4.1-mini", reported=True),
-        "e": run("Mem0", "gemini-3.1", reported=True),
-        "f": run("lonely", "zeta"),
-        "g": run("without", ""),
-    }
+    own = [("mem0", "zeta"), ("mem0", "gemini-3.1"), ("mem0", "gpt-4.1-mini"), ("lonely", "zeta"), ("without", "")]
+    reported = [run("Mem0", model, reported=True) for model in ("gpt-4.1-mini", "gemini-3.1")]
+    runs = dict(zip("abcdefg", (*starmap(run, own), *reported), strict=True))
     html = drawn(runs, BY_MODEL)
     order = [html.index(f">{model}<") for model in ("gpt-4.1-mini", "gemini-3.1", "zeta")]
     assert order == sorted(order)
@@ -87,14 +83,14 @@ def test_success_stands_against_what_memory_costs():
 
 
 def test_the_line_goes_through_what_nothing_surpasses():
-    points = [
-        ("cheap", 1.0, 0.2),
-        ("worse", 2.0, 0.1),
-        ("better", 3.0, 0.6),
-        ("dear", 9.0, 0.6),
-        ("unknown", None, 0.9),
-    ]
-    rows = [{"label": label, "mean": mean, "low": None, "high": None, "cost": cost} for label, cost, mean in points]
+    points = {
+        "cheap": (1.0, 0.2),
+        "worse": (2.0, 0.1),
+        "better": (3.0, 0.6),
+        "dear": (9.0, 0.6),
+        "unknown": (None, 0.9),
+    }
+    rows = [{"label": of, "mean": mean, "low": None, "high": None, "cost": cost} for of, (cost, mean) in points.items()]
     with drawing():
         figure = frontier(rows, {"cost": "tokens"}, "success")
     (step,) = [line for line in figure.axes[0].lines if line.get_drawstyle() == "steps-post"]

@@ -50,7 +50,7 @@ def test_floor_first_ceiling_last_and_a_system_below_the_floor_is_marked(runs):
     # The first floor is computed from the questions, beside the run without memory.
     assert [row[0] for row in rows] == ["floor", "nothing", "mine", "mine", "all <text>", "all <text>"]
     assert [row[1] for row in rows] == ["–", "5", "5", "10", "5", "10"]
-    notes = dict(zip([tuple(row[:2]) for row in rows], [row[-1] for row in rows], strict=True))
+    notes = {tuple(row[:2]): row[-1] for row in rows}
     assert notes["nothing", "5"] == notes["all <text>", "5"] == "baseline"
     assert notes["mine", "5"] == notes["mine", "10"] == "below floor"  # the floor of k = 5 serves k = 10
     mine = dict(zip(titles, rows[2], strict=True))
@@ -79,11 +79,8 @@ def test_a_reader_that_prefers_an_answer_is_marked(share, n, shown):
 def test_configs_have_tables_of_their_own(runs):
     assert list(by_config(runs)) == ["coexisting_facts", "long_hop"]
     text = markdown_table(runs)
-    assert (
-        text.index("| coexisting_facts |")
-        < text.index("| long_hop |")
-        < text.index("- mine: the store is &lt;empty&gt;")
-    )
+    places = [text.index(of) for of in ("| coexisting_facts |", "| long_hop |", "- mine: the store is &lt;empty&gt;")]
+    assert places == sorted(places)
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in text.split("\n\n")[0].splitlines()}
     assert len(widths) == 1
     console = Console(file=io.StringIO(), width=200)
@@ -123,14 +120,8 @@ def test_a_run_in_which_everything_failed_has_a_page():
     assert "–" in markdown_table({"m": scores})
 
 
-ROW = {
-    "dataset": "Coexisting-Facts",
-    "system": "Mem0",
-    "internal_model": "tiny",
-    "k": 5,
-    "success_rate": 0.35,
-    "n": 100,
-}
+ABOUT = {"dataset": "Coexisting-Facts", "system": "Mem0", "internal_model": "tiny"}
+ROW = ABOUT | {"k": 5, "success_rate": 0.35, "n": 100}
 
 
 def reported(folder, *rows):
@@ -150,11 +141,12 @@ def test_reported_rates_stand_beside_what_they_can_be_compared_with(runs, tmp_pa
     assert "MemFail: 4 runs" in html and "Mem0, tiny, reported" in html
 
 
-def written(folder, scores, fingerprint="1", **identity):
+def written(folder, scores, fingerprint="1", files=(), judge=None, **identity):
     folder.mkdir(parents=True)
     identity = {"benchmark": "memfail", "fingerprint": fingerprint, **identity}
-    (folder / "run.json").write_text(json.dumps({"identity": identity}), "utf-8")
-    (folder / "scores.json").write_text(json.dumps(scores), "utf-8")
+    about = {"identity": identity} | ({"judge": judge} if judge else {})
+    for name, content in {"run.json": about, "scores.json": scores, **dict(files)}.items():
+        (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
     return folder
 
 
@@ -175,31 +167,24 @@ def test_folders_of_runs_become_one_page(runs, tmp_path):
 def test_a_page_tells_models_inside_systems_tokens_costs_judges_and_claims(runs, tmp_path, monkeypatch):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     judge = {"name": "openai:judge@1", "prompt_hash": "abc"}
+    said = {f"q{i}@5": ({"answer": "x"}, 90 + i) for i in range(4)} | {"q9@5": ({"failure": "late"}, 9000)}
     answers = [
-        {"key": str(i), "id": f"q{i}@5", "repeat": 0, "answer": "x", "usage": {"prompt": 90 + i, "completion": 10}}
-        for i in range(4)
+        {"key": id_, "id": id_, "repeat": 0, **reply, "usage": {"prompt": tokens, "completion": 10}}
+        for id_, (reply, tokens) in said.items()
     ]
-    answers.append(
-        {"key": "9", "id": "q9@5", "repeat": 0, "failure": "late", "usage": {"prompt": 9000, "completion": 10}}
-    )
     tokens = {"tokens_in": 1_000_000, "tokens_out": 0, "embedding_tokens": 0}
-    usage = {"storing": {"calls": 3, "seconds": 7.0, "retries": 1, **tokens}}
+    files = {
+        "usage.json": {"storing": {"calls": 3, "seconds": 7.0, "retries": 1, **tokens}},
+        "answers.jsonl": "".join(json.dumps(answer) + "\n" for answer in answers),
+    }
+    folders = []
     for system, model in [("mem0-1", "gpt-4.1-mini"), ("mem0-1", "gemini-3.1"), ("simplemem", "gpt-4.1-mini")]:
-        scores = run(system, [C, S, R, R], ks=(5, 10))
-        folder = written(
-            tmp_path / f"{system}-{model}", scores, system=system, system_model=model, model="openai:reader"
-        )
-        about = json.loads((folder / "run.json").read_text("utf-8")) | {"judge": judge}
-        (folder / "run.json").write_text(json.dumps(about), "utf-8")
-        (folder / "usage.json").write_text(json.dumps(usage), "utf-8")
-        (folder / "answers.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers), "utf-8")
+        about = {"system": system, "system_model": model, "model": "openai:reader", "judge": judge, "files": files}
+        folders.append(written(tmp_path / f"{system}-{model}", run(system, [C, S, R, R], ks=(5, 10)), **about))
     prices = tmp_path / "prices.json"
     prices.write_text('{"currency": "EUR", "models": {"gpt-4.1-mini": {"input": 2.5}}}', "utf-8")
-    folders = [tmp_path / name for name in ("mem0-1-gpt-4.1-mini", "mem0-1-gemini-3.1", "simplemem-gpt-4.1-mini")]
-    out = tmp_path / "out"
-    joined, _ = write_side_by_side(
-        folders, out, [reported(tmp_path, ROW | {"mean_tokens_per_graded_question": 1381})], prices
-    )
+    out, rates = tmp_path / "out", reported(tmp_path, ROW | {"mean_tokens_per_graded_question": 1381})
+    joined, _ = write_side_by_side(folders, out, [rates], prices)
     assert joined["mem0-1-gemini-3.1"]["system_model"] == "gemini-3.1"
     assert joined["mem0-1-gemini-3.1"]["by_k"]["5"]["tokens_per_question"] == 101.5
     text, page = (out / "table.md").read_text("utf-8"), (out / "report.html").read_text("utf-8")
@@ -227,22 +212,17 @@ def test_a_run_is_a_baseline_if_its_run_json_says_so(tmp_path):
 
 
 def test_runs_that_cannot_be_compared_are_one_line(runs, tmp_path):
-    one = written(tmp_path / "a" / "run", runs["nothing"])
-    with pytest.raises(BadInput, match="two runs are called 'run'"):
-        write_side_by_side([one, written(tmp_path / "b" / "run", runs["mine"])], tmp_path / "out")
-    with pytest.raises(BadInput, match="different rows of coexisting_facts"):
-        write_side_by_side([one, written(tmp_path / "c", runs["mine"], "2")], tmp_path / "out")
-    with pytest.raises(BadInput, match="nowhere: no run.json in it; expected the folder of a run"):
-        write_side_by_side([tmp_path / "nowhere"], tmp_path / "out")
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "run.json").write_text('{"identity": {"benchmark": "tulving"}}', "utf-8")
-    with pytest.raises(BadInput, match="other: expected a run of MemFail"):
-        write_side_by_side([other], tmp_path / "out")
-    damaged = written(tmp_path / "damaged", runs["mine"], system_model=["a"])
-    with pytest.raises(BadInput, match="run.json, field 'identity', field 'system_model': expected"):
-        write_side_by_side([damaged], tmp_path / "out")
-    (one / "scores.json").unlink()
-    with pytest.raises(BadInput, match=r"has no scores\.json"):
-        write_side_by_side([one], tmp_path / "out")
+    one, unended = (written(tmp_path / of / "run", runs["nothing"]) for of in ("a", "unended"))
+    (unended / "scores.json").unlink()
+    mine = runs["mine"]
+    for folders, message in (
+        ([one, written(tmp_path / "b" / "run", mine)], "two runs are called 'run'"),
+        ([one, written(tmp_path / "c", mine, "2")], "different rows of coexisting_facts"),
+        ([tmp_path / "nowhere"], "nowhere: no run.json in it; expected the folder of a run"),
+        ([written(tmp_path / "other", mine, benchmark="tulving")], "other: expected a run of MemFail"),
+        ([written(tmp_path / "bad", mine, system_model=["a"])], "field 'identity', field 'system_model': expected"),
+        ([unended], r"has no scores\.json"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            write_side_by_side(folders, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -1,7 +1,6 @@
 """Reported success rates and errors, from one file or two, against what they were made of."""
 
 import json
-from collections import Counter
 
 import pytest
 
@@ -31,9 +30,8 @@ def test_rates_and_errors_are_put_together_and_the_rate_comes_first(tmp_path):
     files = [file(tmp_path, "rates.json", RATE), file(tmp_path, "errors.json", COUNTS, COUNTS | {"k": 20})]
     for order in (files, files[::-1]):
         (run,) = read_reported(*order).values()
-        assert (run["config"], run["system"], run["system_model"]) == ("coexisting_facts", "Mem0", "tiny")
-        assert run["reported"] is True
-        assert list(run["by_k"]) == ["5", "20"]
+        about = {"config": "coexisting_facts", "system": "Mem0", "system_model": "tiny", "reported": True}
+        assert about.items() <= run.items() and list(run["by_k"]) == ["5", "20"]
         cell = run["by_k"]["5"]
         assert cell["success_rate"] == 0.35 and [cell[error] for error in ERRORS] == [0.02, 0.06, 0.57, 0.01]
         assert cell["tokens_per_question"] == 1381 and set(cell["intervals"]) == {"success_rate", *ERRORS}
@@ -79,17 +77,11 @@ def test_numbers_of_questions_and_tokens_stand_in_a_table(tmp_path):
         (COUNTS, "row 2: coexisting has two rows of Mem0 at k = 5"),
         (COUNTS | {"k": 7, "storage": 3}, "to add up to n = 100"),
         (COUNTS | {"k": 7, "storage": -2, "summary": 10}, "field 'storage': expected a whole number >= 0, found -2"),
-        (
-            COUNTS | {"dataset": "Coexisting-Facts"},
-            "field 'dataset': expected one of conditional, .*, got 'Coexisting-Facts'",
-        ),
+        (COUNTS | {"dataset": "Mine"}, "field 'dataset': expected one of conditional, .*, got 'Mine'"),
         (RATE, "two rates at k = 5"),
         (RATE | {"k": True}, "field 'k': expected a whole number, found True"),
         (RATE | {"success_rate": 35}, "row 2, field 'success_rate': expected a number <= 1.0, found 35"),
-        (
-            RATE | {"mean_tokens_per_graded_question": -1},
-            "field 'mean_tokens_per_graded_question': expected a number >= 0.0, found -1",
-        ),
+        (RATE | {"mean_tokens_per_graded_question": -1}, "graded_question': expected a number >= 0.0, found -1"),
     ],
 )
 def test_bad_rows_are_one_line(tmp_path, row, message):
@@ -103,25 +95,3 @@ def test_bad_files_are_one_line(tmp_path):
         read_reported(tmp_path / "p.json")
     with pytest.raises(BadInput, match="No such file"):
         read_reported(tmp_path / "nowhere.json")
-
-
-def test_the_published_errors_agree_with_the_published_rates(results):
-    """Both were read from figures and tables: every rate is the share of questions that have no error."""
-    rates = read_reported(results / "paper_results.json")
-    errors = read_reported(results / "paper_error_breakdown.json")
-    both = read_reported(results / "paper_results.json", results / "paper_error_breakdown.json")
-    compared = Counter()
-    for label, run in rates.items():
-        for k, cell in run["by_k"].items():
-            if k in errors[label]["by_k"]:
-                counted = errors[label]["by_k"][k]
-                compared[run["config"]] += 1
-                assert counted["n"] == cell["n"] and round(counted["success_rate"], 3) == pytest.approx(
-                    cell["success_rate"]
-                )
-                joined = both[label]["by_k"][k]
-                assert joined["success_rate"] == cell["success_rate"]
-                assert [joined[error] for error in ERRORS] == [counted[error] for error in ERRORS]
-    assert sum(compared.values()) == 224 and len(compared) == 5
-    assert len(rates) == 5 * 4 * 4 and sum(len(run["by_k"]) for run in rates.values()) == 224
-    assert sum(run["config"] == "long_hop" for run in rates.values()) == 16

@@ -19,15 +19,14 @@ GOLD = (
     GoldMemory("r1/0", "Ada keeps bees on the roof.", ("Ada", "bees"), ("roof",)),
     GoldMemory("r1/1", "Ada sails on Sundays.", ("Ada", "sails"), ("Sundays",)),
 )
-ASKED = Question(
-    "q1", "coexisting_facts", "r1", "direct", "What does Ada do?", "What does Ada do?", GOLD, "bees, sails"
-)
+TEXT = "What does Ada do?"
+ASKED = Question("q1", "coexisting_facts", "r1", "direct", TEXT, TEXT, GOLD, "bees, sails")
 RECORD = QuestionRecord(ASKED, 5, "", ("Bees: Ada has them on a roof.", "Bob bakes."), "She keeps bees.")
 DONE = Outcome(
-    "q1", "r1", "direct", "direct", 5, "retrieval_error", False, True, ("correct", "retrieval_error"), 2, 9,
+    "q1", "r1", "direct", "direct", 5, 2, 9, "retrieval_error", False, True, ("correct", "retrieval_error"),
     ("r1/0", "r1/1"), reason="no sailing", reasons=("the bees", "no sailing"),
 )  # fmt: skip
-FAILED = Outcome("q2", "r1", "", "", 5, "failed", False, None, (), 0, 0, ("r1/0",), failure="overloaded")
+FAILED = Outcome("q2", "r1", "", "", 5, 0, 0, needs=("r1/0",), failure="overloaded")
 STORE = ["Bob bakes.", "Ada sails each Sunday.", "Bees: Ada has them on a roof.", "Ada is kind."]
 
 
@@ -49,7 +48,7 @@ def test_the_table_has_the_way_of_each_fact_from_what_was_told_to_the_answer():
     assert right == {
         "id": "q1", "k": 5, "row": "r1", "kind": "direct", "group": "direct", "success": False, "label": "retrieval_error",
         "vacuous": False, "answer_right": True, "config": "coexisting_facts", "system": "planted", "outcome": "wrong", "needs": [bees, sails],
-        "question": "What does Ada do?", "reference": "bees, sails", "answer": "She keeps bees.",
+        "question": TEXT, "reference": "bees, sails", "answer": "She keeps bees.",
         "retrieved": ["Bees: Ada has them on a roof.", "Bob bakes."], "n_stored": 4, "reason": "no sailing",
         "failure": None,
     }  # fmt: skip
@@ -99,11 +98,8 @@ def test_a_fact_that_passed_and_one_that_did_not_come_back():
     told, stored, summary, retrieved, answer = card.trails[0].steps
     assert (told.text, stored.text) == ("Ada keeps bees on the roof.", "Bees: Ada has them on a roof.")
     assert [step.state for step in (stored, summary, retrieved, answer)] == ["passed"] * 4
-    assert (retrieved.text, retrieved.note, answer.text) == (
-        "Bees: Ada has them on a roof.",
-        "judge: the bees",
-        "She keeps bees.",
-    )
+    found = retrieved.text, retrieved.note, answer.text
+    assert found == ("Bees: Ada has them on a roof.", "judge: the bees", "She keeps bees.")
     _, stored, summary, retrieved, _ = card.trails[1].steps
     assert [step.state for step in (stored, summary, retrieved)] == ["passed", "passed", "not passed"]
     assert (stored.text, retrieved.text, retrieved.note) == ("Ada sails each Sunday.", None, "judge: no sailing")

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import CONFIGS, facts_to_store, questions_of
-from epbench.memfail.dataset.schema import SENTENCES, complete, facts_of
+from epbench.memfail.dataset.schema import chain_of, facts_of
 from epbench.memfail.dataset.shortcuts import shortcuts
 from epbench.memfail.dataset.word_rules import content_of, stands_literally_in
+from epbench.memfail.generation.generate import validation_failures
 from epbench.memfail.templates.bank import bank
 from epbench.memfail.templates.rows import make_rows
+from tests.memfail.memfail_samples import made_rows
 
 seeds = st.integers(0, 10_000)
 sizes = st.integers(5, 130)
@@ -23,7 +25,7 @@ CONDITIONAL = CONFIGS[:2]
 
 
 def harder(config, n, seed):
-    return complete(config, make_rows(config, n, seed, harder=True))
+    return made_rows(config, n, seed, harder=True)
 
 
 @given(config=st.sampled_from(CONFIGS), n=sizes, seed=seeds)
@@ -55,31 +57,19 @@ def test_shortcuts_fail(n, seed):
 @given(n=st.integers(5, 60), seed=seeds)
 @some
 def test_the_report_finds_no_limits(is_harder, n, seed):
-    report = validate({config: complete(config, make_rows(config, n, seed, is_harder)) for config in CONFIGS})
+    report = validate({config: made_rows(config, n, seed, is_harder) for config in CONFIGS})
+    assert all(is_harder and "near_duplicate_pairs" in failure for failure in validation_failures(report))
     for config in CONDITIONAL:
         found = report[config]
         assert found["always_the_same_answer"] == pytest.approx(0.5, abs=0.5 / n + 1e-4)
         assert found["behavior_word_for_word"] == found["condition_word_for_word"] == found["entities"] == n
-        assert found["answer_against_condition"] == found["name_not_in_question"] == []
-        assert found["rows_sharing_a_name"] == 0
-    assert report["conditional_facts_hard"]["explicit_connectives"] == {}
-    assert set(report["conditional_facts_hard"]["rows_equal_to_easy_in"].values()) == {n}
-    for config in SENTENCES:
-        assert report[config]["essays_of_another_length_than_the_paper_says"] == 0
     coexisting, persona, long_hop = (report[config] for config in CONFIGS[2:])
     assert coexisting["preference_word_for_word"] == coexisting["units"]
-    assert coexisting["facts_naming_another_preference_of_the_row"] == coexisting["questions_naming_a_preference"] == 0
     assert coexisting["names_in_several_rows"] == {} and coexisting["categories"] == n
     assert abs(persona["direct"] - persona["misleading"]) <= 1
-    assert persona["misleading_about_somebody_with_an_essay"] == persona["direct_about_an_ambiguous_name"] == 0
-    assert persona["asked_name_not_in_question"] == 0
     assert persona["true_answer_word_for_word"] == persona["direct"]
     assert max(long_hop["letters"].values()) - min(long_hop["letters"].values()) <= 1
-    assert long_hop["only_the_true_option_in_any_fact"] == 0 and long_hop["anchors_of_several_chains"] == {}
-    assert long_hop["head_not_in_stem"] == long_hop["later_anchor_in_stem"] == []
-    assert long_hop["anchors_not_in_all_their_facts"] == []
-    assert all(found["repeated_units"] == found["repeated_questions"] == 0 for found in report.values())
-    assert is_harder or not any(found["near_duplicate_pairs"] for found in report.values())
+    assert long_hop["anchors_of_several_chains"] == {} and long_hop["head_not_in_stem"] == []
 
 
 @given(n=sizes, seed=seeds)
@@ -130,18 +120,12 @@ def test_essays_in_a_row_are_about_a_family_which_misleading_questions_share(n, 
 @some
 def test_chains_share_persons_and_options_are_the_ends_of_chains_about_the_same_person(n, seed):
     rows = harder("long_hop", n, seed)
-    chains = [[row[f"chain_{i}"] for i in range(1, row["hop_count"] + 3)] for row in rows]
+    chains = [chain_of(row) for row in rows]
     anchors = [anchor for chain in chains for anchor in chain]
     assert len(set(anchors)) == len(anchors)
-    # No anchor is part of another chain's fact.
-    for chain, row in zip(chains[:5], rows, strict=False):
-        assert not any(
-            stands_literally_in(a, fact)
-            for other in rows
-            if other is not row
-            for fact in facts_of(other)
-            for a in chain
-        )
+    for chain, row in zip(chains[:5], rows, strict=False):  # no anchor is part of another chain's fact
+        others = [fact for other in rows if other is not row for fact in facts_of(other)]
+        assert not any(stands_literally_in(anchor, fact) for fact in others for anchor in chain)
     ends, shown = {chain[-1]: person(row) for chain, row in zip(chains, rows, strict=True)}, Counter()
     for row, chain in zip(rows, chains, strict=True):
         options = [row[f"choice_{letter}"] for letter in "abcde"]
@@ -177,7 +161,7 @@ _LOWER_START = re.compile(r"(?:^|[.?!] )[a-z]")
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("is_harder", [False, True])
 def test_grammar_of_a_thousand_rows(config, is_harder):
-    rows = [row for seed in range(3) for row in complete(config, make_rows(config, 350, seed, is_harder))]
+    rows = [row for seed in range(3) for row in made_rows(config, 350, seed, is_harder)]
     questions = questions_of(config, rows)
     answers = {question.reference for question in questions if config in CONDITIONAL}
     for flat in {*(fact.text for fact in facts_to_store(config, rows)), *(one.query for one in questions), *answers}:

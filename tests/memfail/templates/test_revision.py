@@ -10,16 +10,16 @@ from epbench.memfail.context.requests import Setting, conversations_of
 from epbench.memfail.dataset.findings import validate
 from epbench.memfail.dataset.load import facts_to_store, questions_of
 from epbench.memfail.dataset.revision import ACT_OF, FACTS, N_QUESTIONS, values_of
-from epbench.memfail.dataset.schema import complete
 from epbench.memfail.dataset.word_rules import content_of, stands_in
-from epbench.memfail.templates.rows import make_rows
+from epbench.memfail.generation.generate import validation_failures
+from tests.memfail.memfail_samples import made_rows
 
 seeds = st.integers(0, 10_000)
 some = settings(max_examples=settings.default.max_examples // 10, deadline=None)
 
 
 def rows_of(n, seed=0, harder=False):
-    return complete("revision", make_rows("revision", n, seed, harder))
+    return made_rows("revision", n, seed, harder)
 
 
 @given(n=st.integers(1, 30), seed=seeds, harder=st.booleans())
@@ -27,18 +27,10 @@ def rows_of(n, seed=0, harder=False):
 def test_the_report_finds_no_limits(n, seed, harder):
     rows = rows_of(n, seed, harder)
     assert rows == rows_of(n, seed, harder) != rows_of(n, seed + 1, harder)
-    (found,) = validate({"revision": rows}).values()
-    for name in (
-        "subject_not_in_question",
-        "value_in_question",
-        "value_not_told",
-        "value_leaks",
-        "values_that_share_words",
-    ):
-        assert found[name] == [], name
-    assert found["names_in_several_revision_rows"] == found["repeated_questions"] == 0
-    assert found["questions"] == n * N_QUESTIONS
-    shortcuts = found["shortcuts"]
+    report = validate({"revision": rows})
+    assert {line.split()[1] for line in validation_failures(report)} <= {"near_duplicate_pairs", "repeated_units"}
+    assert report["revision"]["questions"] == n * N_QUESTIONS
+    shortcuts = report["revision"]["shortcuts"]
     assert shortcuts["last_value"] == shortcuts["first_value"] == 0.5
     assert shortcuts["never_known"] == pytest.approx(1 / 3, abs=1e-3) and shortcuts["word_overlap"] <= 0.55
     if harder:
@@ -78,9 +70,8 @@ def test_harder_questions_share_no_word_with_what_was_told(seed):
     for asked in row["questions"]:
         fact = row["facts"][asked["fact"]]
         words = content_of(asked["text"]) - content_of(" ".join(row["subjects"]))
-        told = [
-            said["text"] for said in row["statements"] if asked["fact"] in said["facts"] and said["act"] == "corrects"
-        ]
+        corrected = [said for said in row["statements"] if asked["fact"] in said["facts"] and said["act"] == "corrects"]
+        told = [said["text"] for said in corrected]
         if asked["kind"] != "first":
             assert not words & content_of(" ".join(told)), (fact, asked["text"], told)
 

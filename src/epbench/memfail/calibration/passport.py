@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -46,6 +45,7 @@ from epbench.memfail.templates.rows import make_rows
 from epbench.progress import Progress
 from epbench.reports.figures import COLOURS, drawing, error_bars, figure_html, new_figure
 from epbench.reports.page import how_it_was_run, page, pairs
+from epbench.reports.plots import grouped_by
 from epbench.reports.tables import Table, cell, interval_cell
 from epbench.runs.usage import commonest
 from epbench.statistics.intervals import wilson
@@ -151,10 +151,8 @@ def make_passport(
     judged = [(case, label) for case, label in pairs if label != "failed"]
     faulty = [(case, label) for case, label in judged if case.fault != NO_FAULT]
     possible = {fault for case in cases for fault in faults_of(case.record.question.config)}
-    of_config = defaultdict(list)
-    for case, label in pairs:
-        if case.fault != NO_FAULT:
-            of_config[case.record.question.config].append((case, label))
+    planted = [pair for pair in pairs if pair[0].fault != NO_FAULT]
+    of_config = grouped_by(planted, lambda pair: pair[0].record.question.config)
     return {
         **about_judge(judge, "judge"),
         "seed": seed,
@@ -248,10 +246,7 @@ def _counted(pairs: Sequence[Judged]) -> dict[str, Any]:
 
 def _share(name: str, right: Sequence[bool]) -> dict[str, Any]:
     interval = wilson(sum(right), len(right))
-    return {
-        name: sum(right) / len(right) if right else None,
-        f"{name}_interval": list(interval) if interval else None,
-    }
+    return {name: sum(right) / len(right) if right else None, f"{name}_interval": list(interval) if interval else None}
 
 
 _NUMBERS = ("n", "right", "rate", "low", "high", "noticed", "failed")

@@ -243,8 +243,7 @@ _OF_CONFIG: dict[str, Callable[[str, Sequence[Row]], Findings]] = {
 
 
 def _essay(row: Row) -> str:
-    essay: str = row["entity_facts"][0]
-    return essay
+    return str(row["entity_facts"][0])
 
 
 def _sentences(config: str, rows: Sequence[Row]) -> Findings:

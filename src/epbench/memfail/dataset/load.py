@@ -28,7 +28,7 @@ from msgspec import Struct
 from epbench.errors import BadInput
 from epbench.files.typed import Whole, fields
 from epbench.hub.rows import all_checked_rows
-from epbench.memfail.dataset.revision import ACT_OF, REVISION, Act, Asked, Fate, place_of
+from epbench.memfail.dataset.revision import ACT_OF, REVISION, Act, Asked, Fate
 from epbench.memfail.dataset.schema import CHOICES, PUBLISHED_COLUMNS, Row, chain_of, facts_of, features_of
 from epbench.memfail.dataset.word_rules import content_of, stands_in
 
@@ -231,10 +231,10 @@ def _revision(config: str, row: Row) -> Iterator[Question]:
 
 def _said(config: str, row: Row, number: int, *, first: bool) -> GoldMemory:
     """The message that tells the first value of a fact, or its present one."""
-    fact = row["facts"][number]
-    place = place_of(row, "tells" if first else ACT_OF[fact["fate"]], number)
-    value = fact["first" if first else "now"]
-    same = [i for i, said in enumerate(row["statements"]) if i != place and stands_in(value, said["text"])]
+    fact, told = row["facts"][number], row["statements"]
+    act, value = ("tells", fact["first"]) if first else (ACT_OF[fact["fate"]], fact["now"])
+    place = max(i for i, said in enumerate(told) if said["act"] == act and number in said["facts"])
+    same = [i for i, said in enumerate(told) if i != place and stands_in(value, said["text"])]
     gold = _gold(config, row, place, (fact["subject"], value))
     return replace(gold, also=tuple(f"{row['id']}/{i}" for i in same))
 

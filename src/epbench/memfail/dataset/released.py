@@ -13,7 +13,7 @@ from typing import Any
 
 from epbench.errors import BadInput, RunFailed
 from epbench.files.text import parse_json, read_csv, shown
-from epbench.memfail.dataset.schema import CHAIN, CHOICES, FACTS, LETTERS, PUBLISHED_COLUMNS, Row, listed
+from epbench.memfail.dataset.schema import CATEGORIES, CHAIN, CHOICES, FACTS, LETTERS, PUBLISHED_COLUMNS, Row, listed
 
 QUESTIONS_PER_PERSONA = 3
 _FIELDS: dict[str, Any] = {"text": str, "is_misleading": bool, "distractor": str | None, "ground_truth_answer": str}
@@ -28,10 +28,8 @@ def read_config(path: Path, config: str) -> list[Row]:
     rows: list[Row] = []
     first_at: dict[tuple[str, ...], int] = {}
     for number, found_cells in enumerate(read_csv(path, PUBLISHED_COLUMNS[config])):
-        cells, wrong = (
-            {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]},
-            partial(_wrong, path, number),
-        )
+        cells = {column: found_cells[column] for column in PUBLISHED_COLUMNS[config]}
+        wrong = partial(_wrong, path, number)
         rows.append(_TYPED.get(config, _conditional)(cells, wrong))
         same = first_at.setdefault((cells["id"],) if "id" in cells else tuple(cells.values()), number)
         if same != number:
@@ -90,7 +88,7 @@ def _conditional(cells: dict[str, str], wrong: Wrong) -> Row:
     essay = _texts(cells, wrong, "entity_facts", 1, 1)
     row = _filled(cells, wrong, *PUBLISHED_COLUMNS["conditional_facts_easy"]) | {"entity_facts": essay}
     _one_of(row, wrong, "condition_met", ("yes", "no"))
-    _one_of(row, wrong, "entity_category", ("person", "pet", "character"))
+    _one_of(row, wrong, "entity_category", CATEGORIES)
     return row
 
 
@@ -173,14 +171,11 @@ _FILES = {
 def open_source(source: str) -> tuple[str, Path]:
     """Find the published files on the Hub (`hub`), or in a folder such as a checkout of the reference repository.
 
-    Returned are how a dataset card calls the source, and a folder that holds the files at any depth. BadInput if the source is
-    neither, RunFailed if the Hub cannot be reached or refuses the download.
+    Returned are how a dataset card calls the source, and a folder that holds the files at any depth. RunFailed if the Hub cannot
+    be reached or refuses the download.
     """
-    folder = Path(source)
     if source != "hub":
-        if not folder.is_dir():
-            raise BadInput(f"source: expected hub or a folder, got {source!r}")
-        return f"the folder `{folder.resolve().name}`", folder
+        return f"the folder `{Path(source).resolve().name}`", Path(source)
     from huggingface_hub import snapshot_download
 
     try:

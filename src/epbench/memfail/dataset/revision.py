@@ -132,11 +132,6 @@ def revision_row(
     }
 
 
-def place_of(row: Mapping[str, Any], act: Act, number: int) -> int:
-    """Return which statement of a row does this to a fact, by its place from 0."""
-    return [i for i, said in enumerate(row["statements"]) if said["act"] == act and number in said["facts"]][-1]
-
-
 def values_of(row: Mapping[str, Any]) -> list[str]:
     """Return all values of a row: what is told of each fact first, and what it is corrected to."""
     return list(dict.fromkeys(value for fact in row["facts"] for value in (fact["first"], fact["now"]) if value))
@@ -220,8 +215,6 @@ def keeps_back(withdrawn: str, answer: str) -> bool:
 
     >>> keeps_back("Lyon", "You asked me to forget that."), keeps_back("Lyon", "You asked me to forget that it is Lyon.")
     (True, False)
-    >>> keeps_back("Lyon", "She lives in Porto."), keeps_back("Lyon", "")
-    (False, False)
     """
     says_so = bool(answer.strip()) and (abstains(answer) or _TAKEN_BACK.search(answer) is not None)
     return says_so and not names(withdrawn, answer)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+CATEGORIES = ("person", "pet", "character")  # of whom a rule is about
 LETTERS = ("A", "B", "C", "D", "E")
 CHOICES = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 FACTS = tuple(f"fact_{i}" for i in range(1, 5))

@@ -80,16 +80,11 @@ def _stem(word: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def content_of(text: str) -> frozenset[str]:
     """The words that carry meaning, without endings; all words if a text has none that do."""
-    words = frozenset(words_of(text)) - _SMALL_STEMS
+    words = frozenset(words_of(text)) - SMALL_STEMS
     return words or frozenset(words_of(text))
 
 
-_SMALL_STEMS = frozenset(map(_stem, _SMALL_WORDS.split()))
-
-
-def has_small(words: frozenset[str]) -> bool:
-    """Whether words without endings contain one that carries no meaning."""
-    return not words.isdisjoint(_SMALL_STEMS)
+SMALL_STEMS = frozenset(map(_stem, _SMALL_WORDS.split()))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -125,8 +120,6 @@ def decision_of(answer: str) -> Literal["yes", "no"] | None:
 
     >>> decision_of("No — she only sings at dawn."), decision_of("There is no hint. Answer: **Yes**"), decision_of("No idea")
     ('no', 'yes', None)
-    >>> decision_of("Going by the notes, it is unlikely that she sings."), decision_of("I would expect her to sing.")
-    ('no', 'yes')
     """
     marks = list(_ANSWER_MARK.finditer(answer))
     for part in ([answer[marks[-1].end() :]] if marks else []) + [answer]:

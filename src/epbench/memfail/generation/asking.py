@@ -19,9 +19,10 @@ from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import Source, load_pack
 from epbench.files.text import parse_toml
 from epbench.journals.journal import Record
+from epbench.judges.model import object_schema
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.dataset.word_rules import NEAR_DUPLICATE
-from epbench.models.protocol import Model, Request, Sampling
+from epbench.models.protocol import Model, Request, Sampling, packed
 from epbench.models.replies import last_object_with, number_of
 from epbench.progress import Progress, no_progress
 from epbench.runs.usage import replies_to
@@ -84,11 +85,6 @@ TEXT: Item = {"type": "string"}
 TEXTS: Item = {"type": "array", "items": TEXT}
 
 
-def object_of(fields: Mapping[str, Any]) -> Item:
-    """Return the JSON schema of an object that has exactly these fields."""
-    return {"type": "object", "properties": dict(fields), "required": [*fields], "additionalProperties": False}
-
-
 Checks: TypeAlias = Mapping[str, Iterable[str] | Literal[False] | None]
 """By the name of a check, what is wrong with a row, of which the first is told; empty or false if the row passes."""
 
@@ -104,7 +100,7 @@ class Step(Generic[S]):
     name: str  # how messages and reports name it
     batch: int  # rows per request
     prompt: str  # the text of the pack that asks about the `specs`
-    fields: Mapping[str, Any]  # JSON schemas of what a row of the reply has, besides `row_id`
+    fields: Item  # JSON schemas of what a row of the reply has, besides `row_id`
     shown: Callable[[S], Item]  # a spec as the model sees it, besides `row_id`
     checks: Callable[[S, Item], Iterator[Checks]]
     stand_in: Callable[[S], Item]  # a row of usual length, for an estimate
@@ -112,14 +108,14 @@ class Step(Generic[S]):
 
     @property
     def schema(self) -> Item:
-        rows = {"type": "array", "items": object_of({"row_id": {"type": "integer"}, **self.fields})}
-        return object_of({"rows": rows})
+        rows = {"type": "array", "items": object_schema({"row_id": {"type": "integer"}, **self.fields})}
+        return object_schema({"rows": rows})
 
     def problems(self, spec: S, row: Item | None) -> list[Fault]:
         """Return every check that a row fails."""
         if row is None:
             return [("row_present", "this row is missing from the reply")]
-        if misfit := misfit_of({name: row.get(name) for name in self.fields}, object_of(self.fields)):
+        if misfit := misfit_of({name: row.get(name) for name in self.fields}, object_schema(self.fields)):
             return [("fields", misfit)]
         for checks in self.checks(spec, row):
             told = {
@@ -129,44 +125,6 @@ class Step(Generic[S]):
             if faults := [(name, reason) for name, reason in told.items() if reason]:
                 return faults
         return []
-
-
-_PERMUTATIONS = 128
-
-
-class Duplicates:
-    """Keeps the first of several texts that are alike, from a Jaccard index of `threshold` on, by MinHash over word trigrams.
-
-    Paper: Appendix B.1. As in the reference, a hit of the index is not checked again with the exact Jaccard index.
-    """
-
-    def __init__(self, threshold: float) -> None:
-        from datasketch import MinHashLSH
-
-        self._index = MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
-        self._kept = 0
-
-    def like(self, texts: Sequence[str], label: str) -> str | None:
-        """Return the label of a kept text that one of these is like; if there is none, keep these and return None.
-
-        Texts that are kept together are compared with one another, too.
-        """
-        from datasketch import MinHash
-
-        added: list[tuple[int, str]] = []
-        for text in texts:
-            sketch = MinHash(num_perm=_PERMUTATIONS)
-            for shingle in shingles(text):
-                sketch.update(shingle.encode())
-            if matches := self._index.query(sketch):
-                for key in added:
-                    self._index.remove(key)
-                return str(sorted(matches)[0][1])
-            key = (self._kept, label)
-            self._index.insert(key, sketch)
-            added.append(key)
-            self._kept += 1
-        return None
 
 
 def shingles(text: str) -> set[str]:
@@ -200,11 +158,24 @@ class Log:
     def without_alike(
         self, step: str, rows: Sequence[S], texts: Mapping[int, Sequence[str]], what: str, alike: float = NEAR_DUPLICATE
     ) -> list[S]:
-        """Return the rows without those whose texts, by number, have one like an earlier row's; these are noted as dropped."""
-        seen, kept = Duplicates(alike), []
-        for row in rows:
-            if like := seen.like(texts[row.number], row.label):
-                self.reject("duplicate", step, row.label, f"{what} {like}")
+        """Return the rows without those whose texts, by number, have one like another or an earlier row's, noted as dropped.
+
+        Alike are texts from that Jaccard index on, by MinHash over word trigrams (paper: Appendix B.1). As in the reference, a
+        hit of the index is not checked again with the exact Jaccard index.
+        """
+        from datasketch import MinHash, MinHashLSH
+
+        index, kept = MinHashLSH(threshold=alike), list[S]()
+        for place, row in enumerate(rows):
+            for number, text in enumerate(texts[row.number]):
+                sketch = MinHash()
+                sketch.update_batch([shingle.encode() for shingle in shingles(text)])
+                if matches := index.query(sketch):
+                    for earlier in range(number):
+                        index.remove((place, earlier, row.label))
+                    self.reject("duplicate", step, row.label, f"{what} {min(matches)[2]}")
+                    break
+                index.insert((place, number, row.label), sketch)
             else:
                 kept.append(row)
         return kept
@@ -231,7 +202,7 @@ class Asker:
 
         RunFailed if some requests got no answer; all others are kept.
         """
-        asked = [_Batch(step, number, members) for number, members in enumerate(batches(specs, step.batch))]
+        asked = _Batch.all_of(step, specs)
         for attempt in range(TRIES):
             waiting = [batch for batch in asked if batch.open]
             if waiting:
@@ -276,8 +247,7 @@ class Planner(Asker):
 
     def accepted(self, step: Step[S], specs: Sequence[S]) -> dict[int, Item]:
         """See `Asker.accepted`; the rows are stand-ins."""
-        all_batches = [_Batch(step, number, members) for number, members in enumerate(batches(specs, step.batch))]
-        self.requests += [self.request(batch, 0) for batch in all_batches]
+        self.requests += [self.request(batch, 0) for batch in _Batch.all_of(step, specs)]
         return {spec.number: step.stand_in(spec) for spec in specs}
 
 
@@ -290,6 +260,10 @@ class _Batch(Generic[S]):
     open: list[S]
     rows: dict[int, Item] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+
+    @classmethod
+    def all_of(cls, step: Step[S], specs: Sequence[S]) -> list[_Batch[S]]:
+        return [cls(step, number, of) for number, of in enumerate(packed(specs, lambda spec: 1, step.batch))]
 
     def read(self, record: Record, attempt: int, log: Log) -> None:
         """Take the rows of a reply that pass; log the others."""
@@ -340,11 +314,6 @@ def misfit_of(value: object, schema: Mapping[str, Any], where: str = "") -> str 
         expected = {"string": "a text", "array": "a list", "object": "an object"}[schema["type"]]
         return f"{where or 'the row'}: expected {expected}, found {quoted(str(value))}"
     return next((misfit for part in parts if (misfit := misfit_of(*part))), None)
-
-
-def batches(specs: Sequence[Any], size: int) -> list[list[Any]]:
-    """Split specs into batches of at most `size`, in their order."""
-    return [list(specs[start : start + size]) for start in range(0, len(specs), size)]
 
 
 def quoted(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import Literal
 
 from epbench.draws import RandomStream
 from epbench.errors import BadInput
+from epbench.judges.model import object_schema
 from epbench.memfail.dataset.schema import SENTENCES, Row, polarity
 from epbench.memfail.dataset.word_rules import (
     ENOUGH,
@@ -31,7 +32,7 @@ from epbench.memfail.dataset.word_rules import (
     share,
     words_of,
 )
-from epbench.memfail.generation.asking import SEED, TEXT, Asker, Checks, Item, Spec, Step, object_of, quoted, stand_in
+from epbench.memfail.generation.asking import SEED, TEXT, Asker, Checks, Item, Spec, Step, quoted, stand_in
 from epbench.memfail.templates.bank import bank, entities, people
 from epbench.memfail.templates.essays import EASY, HARD, QUESTIONS
 
@@ -363,7 +364,7 @@ PERSONAS: Step[PersonaSpec] = Step(
     name="persona essays",
     batch=PERSONA_BATCH,
     prompt="persona",
-    fields={"essay": TEXT, "questions": {"type": "array", "items": object_of({"text": TEXT, "answer": TEXT})}},
+    fields={"essay": TEXT, "questions": {"type": "array", "items": object_schema({"text": TEXT, "answer": TEXT})}},
     shown=lambda spec: {
         "name": spec.entity,
         "hint": spec.flavor,

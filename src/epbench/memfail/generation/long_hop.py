@@ -14,22 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
 from epbench.draws import RandomStream
+from epbench.judges.model import object_schema
 from epbench.memfail.dataset.schema import LETTERS, Row, long_hop_row
 from epbench.memfail.dataset.word_rules import literally_in, normalised, sentences
-from epbench.memfail.generation.asking import (
-    SEED,
-    TEXT,
-    TEXTS,
-    Asker,
-    Checks,
-    Item,
-    Spec,
-    Step,
-    batches,
-    object_of,
-    quoted,
-    stand_in,
-)
+from epbench.memfail.generation.asking import SEED, TEXT, TEXTS, Asker, Checks, Item, Spec, Step, quoted, stand_in
+from epbench.models.protocol import packed
 
 BATCH = 8
 SUMMARIES = 30  # of the latest chains, which the model is told not to repeat
@@ -96,9 +85,9 @@ def long_hop_rows(asker: Asker, n: int, seed: int) -> list[Row]:
 
 def _written(asker: Asker, n: int) -> list[Chain]:
     """Ask for one batch of each number of hops at a time, so that the next ones can be told what there is already."""
-    by_hops = [batches([spec for spec in chain_specs(n) if spec.hops == hops], BATCH) for hops in HOPS]
+    specs_of = [[spec for spec in chain_specs(n) if spec.hops == hops] for hops in HOPS]
     chains: list[Chain] = []
-    for turn in zip_longest(*by_hops, fillvalue=()):
+    for turn in zip_longest(*(packed(specs, lambda spec: 1, BATCH) for specs in specs_of), fillvalue=[]):
         specs = [spec for batch in turn for spec in batch]
         known = "\n".join(f"  {' -> '.join(chain.anchors)}" for chain in chains[-SUMMARIES:])
         rows = asker.accepted(replace(CHAINS, more={"known": known or "  (none yet)"}), specs)
@@ -285,7 +274,7 @@ AUDITS: Step[Window] = Step(
     name="audits",
     batch=1,
     prompt="long_hop_audit",
-    fields={"to_drop": {"type": "array", "items": object_of({"id": TEXT, "reason": TEXT})}},
+    fields={"to_drop": {"type": "array", "items": object_schema({"id": TEXT, "reason": TEXT})}},
     shown=lambda window: {"chains": [{"id": chain.label, "facts": [*chain.facts]} for chain in window.chains]},
     checks=_audit_checks,
     stand_in=lambda window: {"to_drop": []},

@@ -54,12 +54,12 @@ class Outcome:
     kind: QuestionKind
     group: str  # the group under which it is reported
     k: int  # number of memories that were asked for
-    label: Label  # `correct`, the first stage that failed, or `failed`; in `revision` also one of `Revised`
-    vacuous: bool
-    answer_right: bool | None  # regardless of the stages; None if there is no answer or no verdict
-    facts: tuple[Label, ...]  # for each gold memory, `correct` or the stage that it failed; empty if there is no answer
     n_memories: int  # number of memories that were retrieved
     memory_words: int  # whitespace words in them
+    label: Label = "failed"  # `correct`, the first stage that failed, or `failed`; in `revision` also one of `Revised`
+    vacuous: bool = False
+    answer_right: bool | None = None  # regardless of the stages; None if there is no answer or no verdict
+    facts: tuple[Label, ...] = ()  # for each gold memory, `correct` or the stage that it failed; empty if not judged
     needs: tuple[str, ...] = ()  # the ids of the facts of the gold memories, in the order of `facts`
     unsure: tuple[str, ...] = ()  # those of them on which the judge gave a verdict for want of a better one
     reason: str | None = None  # the judge's words on the check that decided the label; None where no judge decided
@@ -156,15 +156,7 @@ class Verdicts:
 def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outcome:
     question, gold = record.question, record.question.gold
     unjudged = Outcome(
-        question=question.id,
-        row=question.row,
-        kind=question.kind,
-        group=question.group,
-        k=record.k,
-        label="failed",
-        vacuous=False,
-        answer_right=None,
-        facts=(),
+        *(question.id, question.row, question.kind, question.group, record.k),
         n_memories=len(record.memories),
         memory_words=sum(len(memory.split()) for memory in record.memories),
         needs=tuple(memory.fact for memory in gold),
@@ -178,8 +170,12 @@ def _outcome(record: QuestionRecord, stores: Stores, verdicts: Verdicts) -> Outc
     facts = tuple(_fact_label(check.kind, verdicts.of(check)) for check in last)
     choices, letter = question.choices, letter_of(record.answer, question.choices) if question.choices else None
     right = verdicts.of(answered) if answered else letter == LETTERS[choices.index(question.reference)]
-    label, vacuous = question_label(question.kind, facts, right)
     earliest = next((_ERROR_AT[stage] for stage in STAGES if _ERROR_AT[stage] in facts), None)
+    vacuous = question.kind == "misleading" and earliest in ("storage_error", "retrieval_error")
+    of_answer: Label = "failed" if right is None else "correct" if right else "reasoning_error"
+    label = "correct" if vacuous else earliest or of_answer
+    if "failed" in facts:
+        label, vacuous = "failed", False
     deciding = next((check for fact, check in zip(facts, last, strict=True) if fact == earliest), answered)
     if question.config == REVISION and label not in ("correct", "failed"):
         label = _revised_label(label, record, stores, verdicts, answer_is_wrong=right is False)
@@ -229,18 +225,6 @@ GOES_WITH = ("corrected", "said first", "withdrawn", "restated", "kept")
 def _fact_label(stage: Kind, passed: bool | None) -> Label:
     """The label of one gold memory, by the verdict at the first stage that it did not pass, or else at the last one."""
     return "correct" if passed else "failed" if passed is None else _ERROR_AT[stage]
-
-
-def question_label(kind: QuestionKind, facts: Sequence[Label], answer_right: bool | None) -> tuple[Label, bool]:
-    """The label of a question by those of its gold memories, and whether it is a vacuous pass."""
-    if "failed" in facts:
-        return "failed", False
-    earliest = next((_ERROR_AT[stage] for stage in STAGES if _ERROR_AT[stage] in facts), None)
-    if kind == "misleading" and earliest in ("storage_error", "retrieval_error"):
-        return "correct", True
-    if earliest is not None:
-        return earliest, False
-    return ("failed" if answer_right is None else "correct" if answer_right else "reasoning_error"), False
 
 
 MOST = 50  # units that a judge who costs something is asked about

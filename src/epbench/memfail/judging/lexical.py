@@ -12,8 +12,6 @@ numbers. It cannot tell apart two facts with one preference. Where rules have no
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
@@ -21,7 +19,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from epbench.judges import protocol
-from epbench.judges.protocol import JudgeIdentity, Judgement, key_parts
+from epbench.judges.protocol import JudgeIdentity, Judgement, key_of
 from epbench.memfail.dataset.load import GoldMemory, Question, QuestionRecord
 from epbench.memfail.dataset.revision import REVISION, denied, keeps_back, names, tells_first, tells_old, tells_present
 from epbench.memfail.dataset.word_rules import abstains, content_of, decision_of, sentences_of, without_questions
@@ -62,8 +60,7 @@ class Check:
             asked += (self.question.text,)
         if self.question.config == REVISION:
             asked += (REVISION_RULES, self.question.kind, self.question.about["other"])
-        parts = (*key_parts(judge), self.kind, self.question.config, asked)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+        return key_of(judge, self.kind, self.question.config, asked)
 
 
 @dataclass(frozen=True, slots=True)

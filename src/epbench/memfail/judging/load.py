@@ -15,14 +15,14 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from epbench.errors import BadInput, UnusableReply
 from epbench.files.packaged import packaged
 from epbench.files.prompt_packs import Section, Source, check_text, load_pack, told
 from epbench.files.text import parse_toml
 from epbench.journals.answers import fingerprint_of
-from epbench.judges.model import Ask, BaseModelJudge, Calls
+from epbench.judges.model import Ask, BaseModelJudge, Calls, object_schema
 from epbench.judges.protocol import JudgeIdentity, Judgement, PastJudge
 from epbench.memfail.dataset.revision import REVISION
 from epbench.memfail.judging.lexical import BY_QUESTION, STAGES, Check, Judge, LexicalJudge, Verdict
@@ -81,12 +81,8 @@ class Asking:
         """The JSON schema of the reply."""
         fields: dict[str, Any] = {name: {"type": kind} for name, kind in self.reply.items()}
         if self.batch:
-            fields = {"results": {"type": "array", "items": _object({"id": {"type": "integer"}, **fields})}}
-        return _object(fields)
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+            fields = {"results": {"type": "array", "items": object_schema({"id": {"type": "integer"}, **fields})}}
+        return object_schema(fields)
 
 
 # The reason comes first, so that a model has written it when it decides.
@@ -293,8 +289,8 @@ class _Batch:
             yield Judgement(key, verdict, judgement.failure, judgement.raw, Usage() if place else judgement.usage)
 
 
-class ModelJudge(BaseModelJudge[Check, Verdict]):
-    """Judges checks by a model."""
+class ModelJudge(BaseModelJudge[Any, Any]):
+    """Judges checks by a model, to which it puts batches of them."""
 
     advice = "choose another judge, or give every row a small store of its own"
 
@@ -312,14 +308,14 @@ class ModelJudge(BaseModelJudge[Check, Verdict]):
         """See `Judge.judge`; BadInput as by `plan`, since how large a store is shows only after everything was stored."""
         self.plan(inputs)
         batches = {batch.key(self): batch for batch in self._batches(inputs, self)}
-        for judgement in super().judge(cast(Any, list(batches.values())), calls):
-            yield from batches[judgement.key].apart(cast(Any, judgement))
+        for judgement in super().judge(list(batches.values()), calls):
+            yield from batches[judgement.key].apart(judgement)
 
-    def verdict_on(self, judge_input: Check, id_: str, ask: Ask) -> Calls[Verdict]:
-        """See `BaseModelJudge.verdict_on`; the input is a batch of checks, and so is the verdict."""
-        checks = [*cast(_Batch, cast(Any, judge_input)).checks.values()]
+    def verdict_on(self, judge_input: _Batch, id_: str, ask: Ask) -> Calls[tuple[Verdict, ...]]:
+        """See `BaseModelJudge.verdict_on`."""
+        checks = [*judge_input.checks.values()]
         read = partial(read_verdicts, n=len(checks), asking=self._prompts.asking(checks[0]))
-        return cast(Calls[Verdict], ask(self._prompts.request(id_, *checks), read))
+        return ask(self._prompts.request(id_, *checks), read)
 
     def _batches(self, inputs: Sequence[Check], judge: JudgeIdentity) -> list[_Batch]:
         """The inputs, each once, one by one or as many together as the wording says; those together share a store."""

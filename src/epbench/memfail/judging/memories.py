@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from epbench.memfail.dataset.word_rules import WORD, content_of, has_small, sentences_of, words_of
+from epbench.memfail.dataset.word_rules import SMALL_STEMS, WORD, content_of, sentences_of, words_of
 
 
 class Memories(tuple[str, ...]):
@@ -58,7 +58,7 @@ class Memories(tuple[str, ...]):
     def candidates(self, groups: Iterable[frozenset[str]], share: float) -> Sequence[str]:
         """The memories that may have that share of the words of every group: all that do, in their order, and some others."""
         rarest = []  # of each group so many words that a memory without any of them has less than the share
-        for words in (words for words in groups if words and not has_small(words)):
+        for words in (words for words in groups if words and words.isdisjoint(SMALL_STEMS)):
             by_number = sorted(words, key=lambda word: (self.number_with(word), word))
             rarest.append(by_number[: int(len(words) * (1 - share)) + 1])
         return self.with_any(min(rarest, key=lambda some: sum(map(self.number_with, some)))) if rarest else self
@@ -213,8 +213,6 @@ def leads_on(first: str, last: str, text: str) -> bool | None:
 
     >>> leads_on("tea", "sleep", "Tea makes me sleep."), leads_on("tea", "sleep", "I sleep because I had tea.")
     (True, True)
-    >>> leads_on("tea", "sleep", "Sleep is followed by tea.")
-    False
     """
     folded = text.casefold()
     ends = (content_of(first) - content_of(last), content_of(last) - content_of(first))

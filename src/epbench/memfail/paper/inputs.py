@@ -168,8 +168,7 @@ def cells_of(inputs: Inputs) -> list[Row]:
 def rows_of(inputs: Inputs) -> list[Row]:
     """All rows: config by config, the run without memory first, then own systems, reported ones, and baselines."""
     return sorted(
-        cells_of(inputs),
-        key=lambda row: (CONFIGS.index(row["config"]), row["system"] in CEILINGS, place(row["run"])),
+        cells_of(inputs), key=lambda row: (CONFIGS.index(row["config"]), row["system"] in CEILINGS, place(row["run"]))
     )
 
 

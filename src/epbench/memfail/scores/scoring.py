@@ -7,8 +7,9 @@ same. The files of a run are its scores, its table of questions, and a report wi
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from epbench.memfail.scores.tables import COMMONEST, markdown_table, with_baseli
 from epbench.memories.recall import price_table
 from epbench.metric_folders import formulas
 from epbench.reports.explorer import QuestionCard, Step, Trail, explorer_html
+from epbench.reports.plots import grouped_by
 from epbench.runs.results import write_questions, write_results
 from epbench.runs.usage import token_usage
 from epbench.statistics.intervals import wilson
@@ -57,10 +59,8 @@ def score_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         at_k = [outcome for outcome in outcomes if outcome.k == k]
         scores = by_k[str(k)] = _scores(at_k)
         if any(outcome.kind in REVISION_KINDS for outcome in at_k):
-            rows = defaultdict(list)
-            for outcome in at_k:
-                rows[outcome.row].append(outcome.label)
-            whole = [set(labels) for labels in rows.values() if len(labels) == N_QUESTIONS]
+            rows = grouped_by(at_k, attrgetter("row")).values()
+            whole = [{outcome.label for outcome in row} for row in rows if len(row) == N_QUESTIONS]
             judged = [labels == {"correct"} for labels in whole if "failed" not in labels]
             scores["rows_right"] = sum(judged) / len(judged) if judged else None
             interval = wilson(sum(judged), len(judged))

@@ -10,7 +10,7 @@ those of storing, which a system spends inside itself; a file of prices says wha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -248,8 +248,7 @@ def _of_model(usage: Mapping[str, Any], model: str, prices: Prices | None) -> Sp
     by_rules = not is_model_name(model)
     known = bool(sent or received or by_rules or calls == 0)
     cost = 0.0 if by_rules and prices else _cost(sent, received, model, prices) if known else None
-    seconds = usage.get("seconds")
-    return Spent(calls, sent if known else None, received if known else None, 0, seconds, None, cost)
+    return Spent(calls, sent if known else None, received if known else None, 0, usage.get("seconds"), None, cost)
 
 
 def _of_system(usage: Mapping[str, Any], model: str, embedder: str, baseline: bool, prices: Prices | None) -> Spent:
@@ -259,10 +258,7 @@ def _of_system(usage: Mapping[str, Any], model: str, embedder: str, baseline: bo
     if usage.get("calls") and not sent and not received:  # the endpoint reports no usage
         sent = received = None
     embedding = usage.get("embedding_tokens") or 0
-    cost = _cost(sent, received, model, prices)
-    if cost is not None and embedding:
-        of_embedding = _cost(embedding, 0, embedder, prices)
-        cost = None if of_embedding is None else cost + of_embedding
+    cost = _sum([_cost(sent, received, model, prices), _cost(embedding, 0, embedder, prices)])
     calls, retries = (usage.get(name, nothing) for name in ("calls", "retries"))
     return Spent(calls, sent, received, embedding, usage.get("seconds"), retries, cost)
 
@@ -278,8 +274,12 @@ def _cost(sent: int | None, received: int | None, model: str, prices: Prices | N
 
 def total(stages: Mapping[str, Spent]) -> float | None:
     """The cost of all stages; None if that of one is unknown."""
-    known = [stage.cost for stage in stages.values() if stage.cost is not None]
-    return sum(known) if len(known) == len(stages) else None
+    return _sum([stage.cost for stage in stages.values()])
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def cost_tables(runs: Mapping[str, Mapping[str, Spent]], prices: Prices | None) -> list[Table]:

@@ -17,8 +17,6 @@ from epbench.memfail.dataset.revision import N_SUBJECTS
 T = TypeVar("T")
 U = TypeVar("U")
 
-CATEGORIES = ("person", "pet", "character")
-
 
 @cache
 def bank(name: str) -> Mapping[str, Any]:
@@ -31,7 +29,7 @@ class Entity:
     """The subject of an essay."""
 
     name: str  # in full; no other entity's name contains it
-    category: str  # one of `CATEGORIES`
+    category: str  # one of the schema's `CATEGORIES`
     feminine: bool  # whether the pronouns are she and her, or he and his
 
     @property

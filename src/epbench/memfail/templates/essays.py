@@ -18,19 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from epbench.draws import RandomStream
-from epbench.memfail.dataset.schema import SENTENCES, Row
-from epbench.memfail.templates.bank import (
-    CATEGORIES,
-    Entity,
-    bank,
-    entities,
-    families,
-    fill,
-    pairs,
-    people,
-    small_talk,
-    spread,
-)
+from epbench.memfail.dataset.schema import CATEGORIES, SENTENCES, Row
+from epbench.memfail.templates.bank import Entity, bank, entities, families, fill, pairs, people, small_talk, spread
 
 EASY, HARD = "conditional_facts_easy", "conditional_facts_hard"
 FACTS = (4, 5)  # about a persona
@@ -57,14 +46,10 @@ class Rule:
         return words | {"behavior": self.behavior, "condition": self.condition, "context": self.context, "who": who}
 
 
-def easy_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
-    """Return n rows whose essays state the rule in one sentence."""
-    return [_conditional_row(_easy_essay, rule, i, seed) for i, rule in enumerate(_rules(n, seed, harder))]
-
-
-def hard_rows(n: int, seed: int, harder: bool = False) -> list[Row]:
-    """Return n rows whose essays spread the rule over three sentences that are not adjacent."""
-    return [_conditional_row(_hard_essay, rule, i, seed) for i, rule in enumerate(_rules(n, seed, harder))]
+def conditional_rows(config: str, n: int, seed: int, harder: bool = False) -> list[Row]:
+    """Return n rows whose essays state the rule in one sentence, or in the Hard config in three that are not adjacent."""
+    essay_of = _easy_essay if config == EASY else _hard_essay
+    return [_conditional_row(essay_of, rule, i, seed) for i, rule in enumerate(_rules(n, seed, harder))]
 
 
 def _rules(n: int, seed: int, harder: bool) -> list[Rule]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -18,7 +19,7 @@ from epbench.errors import BadInput
 from epbench.memfail.dataset import revision
 from epbench.memfail.dataset.schema import LETTERS, Row, long_hop_row
 from epbench.memfail.templates.bank import Entity, bank, families, fill, pairs, people, spread, strangers
-from epbench.memfail.templates.essays import easy_rows, hard_rows, persona_rows
+from epbench.memfail.templates.essays import EASY, HARD, conditional_rows, persona_rows
 
 PREFERENCES = (2, 3, 4, 5)
 TALK_SENTENCES = 3  # sentences of a message of `revision` that tells nothing that is asked for
@@ -197,8 +198,8 @@ class _RevisionTexts:
 
 
 _MAKERS: Mapping[str, tuple[Callable[[int, int, bool], list[Row]], tuple[int, int]]] = {
-    "conditional_facts_easy": (easy_rows, (1440, 1440)),
-    "conditional_facts_hard": (hard_rows, (1440, 1440)),
+    EASY: (partial(conditional_rows, EASY), (1440, 1440)),
+    HARD: (partial(conditional_rows, HARD), (1440, 1440)),
     "coexisting_facts": (coexisting_rows, (1000, 490)),
     "persona_retrieval": (persona_rows, (4400, 3000)),
     "long_hop": (long_hop_rows, (1242, 910)),

@@ -60,18 +60,12 @@ def pair_rows(excerpt: int, segment: int, split: str = "test") -> list[dict[str,
 
 def book_rows() -> list[dict[str, Any]]:
     """Return the rows of the config `books`."""
-    texts = {book: book_text(book) for book in BOOKS}
-    hashes = {book: hashlib.sha256(text.encode()).hexdigest() for book, text in texts.items()}
-    return [
-        {
-            "book_idx": book,
-            "book_title": BOOKS[book],
-            "text": text,
-            "n_words": len(text.split()),
-            "sha256": hashes[book],
-        }
-        for book, text in texts.items()
-    ]
+    rows = []
+    for book, title in BOOKS.items():
+        text = book_text(book)
+        row = {"book_idx": book, "book_title": title, "text": text, "n_words": len(text.split())}
+        rows.append(row | {"sha256": hashlib.sha256(text.encode()).hexdigest()})
+    return rows
 
 
 def write_tables(folder: Path, tables: dict[tuple[str, str], list[dict[str, Any]]]) -> Path:

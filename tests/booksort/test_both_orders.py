@@ -92,15 +92,10 @@ def test_consistency_by_hand(rows):
 @pytest.mark.slow
 def test_a_pair_is_decided_by_both_probabilities(rows):
     """One certain answer outweighs a label that is preferred by 0.2 twice."""
-    made = []
+    made, sure, unsure = [], {"p_a": 0.95, "p_b": 0.05}, {"p_a": 0.3, "p_b": 0.2}
     for row in rows:
-        earlier_first = (0.95, 0.05) if row.answer == "A" else (0.6, 0.4)  # (A, B): the model prefers A
-        later_first = (0.6, 0.4) if row.answer == "A" else (0.95, 0.05)
-        one, other = said(row, "A"), swapped(row, "A")
-        made += [
-            replace(one, p_a=earlier_first[0] / 2, p_b=earlier_first[1] / 2),
-            replace(other, p_a=later_first[0], p_b=later_first[1]),
-        ]
+        first, second = (sure, unsure) if row.answer == "A" else (unsure, sure)
+        made += [replace(said(row, "A"), **first), replace(swapped(row, "A"), **second)]
     scores = score_run(table(made))
     assert scores["accuracy"] == 0.5 and scores["consistency"] == 0.0 and scores["both_orders"]["pair_accuracy"] == 1.0
     made[0] = replace(made[0], p_a=None, p_b=None)
@@ -119,9 +114,7 @@ def test_consistent_pairs_and_preferences_make_up_the_valid_ones(rows, drawn):
         asked = said(replace(row, answer=answer), first)
         made += [asked, swapped(asked, second)]
     scores = score_run(table(made))
-    valid = sum("X" not in (first, second) for first, second, _ in drawn)
     found = scores["both_orders"]
-    n = found["n_pairs"]
-    assert n == len(drawn) and n * (scores["consistency"] + found["always_a"] + found["always_b"]) == pytest.approx(
-        valid
-    )
+    valid = scores["consistency"] + found["always_a"] + found["always_b"]
+    assert found["n_pairs"] == len(drawn)
+    assert valid * len(drawn) == pytest.approx(sum("X" not in (first, second) for first, second, _ in drawn))

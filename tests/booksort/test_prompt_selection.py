@@ -76,9 +76,8 @@ def test_a_choice_is_kept_and_a_broken_sweep_goes_on(tmp_path, pairs, requests):
 
 def test_nothing_is_chosen_while_a_prompt_has_too_few_answers(tmp_path, pairs, requests):
     right = dict.fromkeys(range(1, 13), 6) | {7: 9}
-    with pytest.raises(
-        RunFailed, match=r"16 of 16 questions of prompt 7 failed.*run again to repeat them.*give the number of a prompt"
-    ):
+    message = r"16 of 16 questions of prompt 7 failed.*run again to repeat them.*give the number of a prompt"
+    with pytest.raises(RunFailed, match=message):
         select_prompt(tmp_path, requests, pairs, Habit(pairs, right, fails=(7,)), no_progress)
     assert not (tmp_path / "prompt_selection.json").exists()
     choice = select_prompt(tmp_path, requests, pairs, Habit(pairs, right), no_progress)

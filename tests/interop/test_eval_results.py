@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,7 @@ def sort_run(script, tmp_path_factory) -> Path:
 
 def changed(run: Path, folder: Path, **values: Any) -> Path:
     """A copy of the run with other values in run.json; those of `identity` are replaced one by one."""
-    folder.mkdir()
-    for path in run.iterdir():
-        if path.is_file() and path.name != "checksums.json":
-            (folder / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(run, folder, ignore=shutil.ignore_patterns("checksums.json"))
     described = json.loads((folder / "run.json").read_text())
     described["identity"] |= values.pop("identity", {})
     (folder / "run.json").write_text(json.dumps(described | values))

@@ -5,16 +5,16 @@ from statistics import fmean
 
 import pytest
 
-from epbench.profile.dimensions import VALUE, _drawn
+from epbench.profile.dimensions import VALUE
 from epbench.profile.page import Profile, Score, differences
-from epbench.statistics.estimate import estimate, framed
+from epbench.statistics.estimate import drawing_clusters, estimate, framed
 
 
 def profile_of(parts):
     """A profile with a dimension for each list of scores of questions."""
     dimensions = []
     for number, values in enumerate(parts):
-        found = estimate(framed({VALUE: value} for value in values), VALUE, interval=_drawn)
+        found = estimate(framed({VALUE: value} for value in values), VALUE, interval=drawing_clusters)
         ends = (found.mean, found.low, found.high, found.lowest, found.highest)
         dimensions.append(Score(str(number), *ends, 0.0, 1.0, found.n, 0, "runs/x"))
     return Profile("a", "quick", 1, "m", "", "", "lexical", dimensions, {}, {})

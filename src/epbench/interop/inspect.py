@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -49,7 +49,6 @@ from epbench.memfail.dataset.load import QuestionRecord, load_memfail
 from epbench.memfail.evaluate import remember
 from epbench.memfail.judging import load as memfail_judges
 from epbench.memfail.judging.diagnosis import ERRORS, Outcome, diagnose
-from epbench.memfail.judging.lexical import Judge
 from epbench.memories.load import load_memory
 from epbench.memories.recall import Recall
 from epbench.models.openai.wire import TOP_LOGPROBS
@@ -107,45 +106,26 @@ def _as_questions(scores: Sequence[SampleScore]) -> tuple[list[QuestionToScore],
     return asked, [score.score.as_float() for score in scores]
 
 
-def _if_any(name: str, values: Sequence[float]) -> Value:
-    """The mean under its name; nothing without values, so that a log never shows a score that no question counts for."""
-    average = scoring.mean(values)
-    return {} if average is None else {name: average}
-
-
 @metric
-def simple_recall() -> Metric:
-    """The mean over the bins of the mean F1 of the questions with get = all: simple_recall_score of our own runs."""
+def mean_f1() -> Metric:
+    """The scores of our own runs that are means of F1, each where a question counts for it.
 
-    def measure(scores: list[SampleScore]) -> Value:
-        by_bin = scoring.f1_by_bin(*_as_questions(scores))
-        return _if_any("simple_recall", list(by_bin.values()))
-
-    return measure
-
-
-@metric
-def f1_by_bin() -> Metric:
-    """The mean F1 of the questions with get = all, by the bin of the number of matching chapters."""
-
-    def measure(scores: list[SampleScore]) -> Value:
-        return {f"f1_bin_{bin_}": f1 for bin_, f1 in scoring.f1_by_bin(*_as_questions(scores)).items()}
-
-    return measure
-
-
-@metric
-def latest() -> Metric:
-    """The mean F1 of the questions for the latest state that two or more chapters match."""
+    f1_bin_<bin> is that of the questions with get = all, by the bin of the number of matching chapters, and simple_recall the
+    mean of these; latest that of the questions for the latest state that two or more chapters match.
+    """
 
     def measure(scores: list[SampleScore]) -> Value:
         asked, f1 = _as_questions(scores)
-        return _if_any("latest", [value for one, value in zip(asked, f1, strict=True) if scoring.is_latest(one)])
+        by_bin = scoring.f1_by_bin(asked, f1)
+        latest = [value for one, value in zip(asked, f1, strict=True) if scoring.is_latest(one)]
+        means = {"simple_recall": scoring.mean(list(by_bin.values()))}
+        means |= {f"f1_bin_{bin_}": value for bin_, value in by_bin.items()} | {"latest": scoring.mean(latest)}
+        return {name: value for name, value in means.items() if value is not None}
 
     return measure
 
 
-@scorer(metrics=[simple_recall(), f1_by_bin(), latest(), mean(), stderr(cluster="cue_values")])
+@scorer(metrics=[mean_f1(), mean(), stderr(cluster="cue_values")])
 def episodic_f1(dataset: str, memory: str, judge: str = "lexical") -> Scorer:
     """F1 of the items that a judge finds in an answer, 0 to 1.
 
@@ -237,24 +217,19 @@ def sort_accuracy(dataset: str, config: str, memory: str) -> Scorer:
     return score
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """A config with what a memory system did with it."""
-
-    # What our own evaluation asks, by the id of the question; without those whose retrieval failed.
-    requests: Mapping[str, Request]
-    # What the system did, by the id of the question, still without an answer; with the reason if it failed.
-    records: Mapping[str, QuestionRecord]
-    recall: Recall  # its stores, and what a reader of the results must know
-
-
 load = lru_cache(maxsize=16)(load_memfail)
 """Return a config of MemFail; it is read once."""
 
 
 @lru_cache(maxsize=16)
-def remembered(dataset: str, config: str, system: str, k: int) -> Remembered:
-    """Store all facts of a config, and retrieve memories for each question; this is done once."""
+def remembered(
+    dataset: str, config: str, system: str, k: int
+) -> tuple[Mapping[str, Request], Mapping[str, QuestionRecord], Recall]:
+    """Store all facts of a config, and retrieve memories for each question; this is done once.
+
+    Return, by the id of the question, what our own evaluation asks where retrieval did not fail, and what the system did,
+    with the reason if it failed; and what it has in its stores.
+    """
     data, setting = load(dataset, config), Setting(ks=(k,), sampling=Sampling(MAX_TOKENS))
     setting.check()
     spec = load_memory(system, gold_of(data.questions, setting), limits=setting.limits)
@@ -262,22 +237,8 @@ def remembered(dataset: str, config: str, system: str, k: int) -> Remembered:
     with tempfile.TemporaryDirectory(prefix="epbench-memories-") as scratch:
         recall, records = remember(Path(scratch), conversations, data.questions, spec, setting, no_progress)
     requests = requests_of(records, load_prompts(), setting.sampling)
-    return Remembered(
-        requests={record.question.id: requests[record.id] for record in records if record.id in requests},
-        records={record.question.id: record for record in records},
-        recall=recall,
-    )
-
-
-_judging = threading.Lock()
-
-
-def diagnosis(found: Remembered, id_: str, answer: str, judge: Judge) -> Outcome:
-    """Judge one answer stage by stage."""
-    record = replace(found.records[id_], answer=answer)
-    with _judging, tempfile.TemporaryDirectory(prefix="epbench-judging-") as scratch:
-        (outcome,) = diagnose(Path(scratch), [record], found.recall.stores, judge, no_progress)
-    return outcome
+    asked = {record.question.id: requests[record.id] for record in records if record.id in requests}
+    return asked, {record.question.id: record for record in records}, recall
 
 
 @task
@@ -303,10 +264,10 @@ def memfail(
     Raises:
         PrerequisiteError: The dataset, the config, the system or the judge does not exist, or retrieval failed for all questions.
     """
-    data, prepared = load(dataset, config), remembered(dataset, config, system, k)
-    if not prepared.requests:
-        raise BadInput(f"{system} retrieved nothing: {next(iter(prepared.records.values())).failure}")
-    messages = messages_of(prepared.requests)
+    data, (requests, records, recall) = load(dataset, config), remembered(dataset, config, system, k)
+    if not requests:
+        raise BadInput(f"{system} retrieved nothing: {next(iter(records.values())).failure}")
+    messages = messages_of(requests)
     samples = [
         Sample(
             id=number,
@@ -318,7 +279,7 @@ def memfail(
     ]
     memfail_judges.load_judge(judge)  # a wrong name is an error before the first request
     about = {"config": config, "system": system, "k": k, "judge": judge, "fingerprint": data.fingerprint}
-    about |= {"warnings": prepared.recall.warnings, "dataset_revision": dataset_revision(dataset, config)}
+    about |= {"warnings": recall.warnings, "dataset_revision": dataset_revision(dataset, config)}
     return task_of(dataset, samples, stage_that_failed(dataset, config, system, k, judge), about, MAX_TOKENS)
 
 
@@ -342,15 +303,21 @@ def success_rate() -> Metric:
 @scorer(metrics=[success_rate(), stderr(cluster="row"), shares()])
 def stage_that_failed(dataset: str, config: str, system: str, k: int, judge: str = "lexical") -> Scorer:
     """Whether every stage passed; the explanation and the metadata name the first one that failed."""
-    chosen = memfail_judges.load_judge(judge)
+    lock, chosen = threading.Lock(), memfail_judges.load_judge(judge)
 
     async def score(state: TaskState, target: Target) -> Score:
         id_ = state.metadata["id"]
-        prepared = remembered(dataset, config, system, k)
-        if id_ not in prepared.requests:
-            raise QuestionFailed(f"{prepared.records[id_].failure}")
-        answer = reply_in(state, prepared.requests[id_]).text
-        outcome = await run_sync(lambda: diagnosis(prepared, id_, answer, chosen))
+        requests, records, recall = remembered(dataset, config, system, k)
+        if id_ not in requests:
+            raise QuestionFailed(f"{records[id_].failure}")
+        answer = reply_in(state, requests[id_]).text
+
+        def diagnose_one() -> list[Outcome]:
+            with lock, tempfile.TemporaryDirectory(prefix="epbench-judging-") as scratch:
+                record = replace(records[id_], answer=answer)
+                return diagnose(Path(scratch), [record], recall.stores, chosen, no_progress)
+
+        (outcome,) = await run_sync(diagnose_one)
         if outcome.label == "failed":
             raise QuestionFailed(f"{outcome.failure}")
         about = {"label": outcome.label, "vacuous": outcome.vacuous, "answer_right": outcome.answer_right}

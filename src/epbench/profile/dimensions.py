@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from epbench.booksort.scores import run_files as booksort
 from epbench.runs.benchmark import read_questions
 from epbench.runs.folder import dataset_of, read_run
-from epbench.statistics.estimate import Estimate, estimate
-from epbench.statistics.intervals import cluster_bootstrap, weighted_mean
+from epbench.statistics.estimate import Estimate, drawing_clusters, estimate
 from epbench.tulving.dataset.load import load_book
 
 if TYPE_CHECKING:
@@ -54,16 +53,17 @@ def _column(rows: pd.DataFrame, values: Any, cluster: Any) -> pd.DataFrame:
     return rows.assign(**{VALUE: values.where(rows["outcome"] != "failed"), CLUSTER: cluster})
 
 
-def _cue(rows: pd.DataFrame) -> list[tuple[str, ...]]:
-    """What the cue gives: questions that share it are about the same chapters, and intervals draw them together."""
-    return list(rows[["time", "space", "entity", "content"]].fillna("").itertuples(index=False, name=None))
+def _by_cue(rows: pd.DataFrame, values: Any) -> pd.DataFrame:
+    """Questions that share what the cue gives are about the same chapters, and intervals draw them together."""
+    cues = rows[["time", "space", "entity", "content"]].fillna("").itertuples(index=False, name=None)
+    return _column(rows, values, list(cues))
 
 
 def _f1(rows: pd.DataFrame, *, bins: tuple[str, ...] = ("1", "2", "3-5", "6+"), cue: str = "") -> pd.DataFrame:
     """Harsh F1 of the questions that ask for all matches; surplus items count, so that naming everything is no way out."""
     rows = rows[(rows["get"] == "all") & rows["bin"].isin(bins)]
     rows = rows[rows["cue"] == cue] if cue else rows
-    return _column(rows, rows["harsh_f1"], _cue(rows))
+    return _by_cue(rows, rows["harsh_f1"])
 
 
 def _late(rows: pd.DataFrame) -> pd.DataFrame:
@@ -77,23 +77,23 @@ def _never(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["get"] == "all"]
     named = rows["items"].map(lambda items: items is not None and len(items) > 0)
     empty = rows["bin"] == "0"
-    return _column(rows, (named != empty).astype(float), _cue(rows)).assign(**{HALF: empty})
+    return _by_cue(rows, (named != empty).astype(float)).assign(**{HALF: empty})
 
 
 def _latest(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[(rows["get"] == "latest") & (rows["n_chapters"] >= 2)]
-    return _column(rows, rows["harsh_f1"], _cue(rows))
+    return _by_cue(rows, rows["harsh_f1"])
 
 
 def _order(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[(rows["get"] == "chronological") & (rows["n_chapters"] >= 2)]
-    return _column(rows, rows["tau"].fillna(0.0).clip(lower=0.0), _cue(rows))
+    return _by_cue(rows, rows["tau"].fillna(0.0).clip(lower=0.0))
 
 
 def _links(rows: pd.DataFrame, *, least: int, most: int) -> pd.DataFrame:
     """Harsh F1 of questions with an answer that follows over so many links from chapter to chapter."""
     rows = rows[(rows["get"] == "all") & (rows["bin"] != "0") & rows["links"].between(least, most)]
-    return _column(rows, rows["harsh_f1"], _cue(rows))
+    return _by_cue(rows, rows["harsh_f1"])
 
 
 def _stage(rows: pd.DataFrame, *, after: tuple[str, ...], fails: str) -> pd.DataFrame:
@@ -191,13 +191,7 @@ def _mean(rows: pd.DataFrame) -> Estimate:
     if HALF in rows:
         halves = [_mean(half.drop(columns=HALF)) for _, half in rows.groupby(HALF)]
         return _mean_of(*halves) if len(halves) == 2 else Estimate()
-    return estimate(rows, VALUE, cluster=CLUSTER, interval=_drawn)
-
-
-def _drawn(values: Any, clusters: Any) -> tuple[float, float] | None:
-    import numpy as np
-
-    return cluster_bootstrap(partial(weighted_mean, values=np.asarray(values)), list(clusters), bounds=(0.0, 1.0))
+    return estimate(rows, VALUE, cluster=CLUSTER, interval=drawing_clusters)
 
 
 def _mean_of(one: Estimate, other: Estimate) -> Estimate:

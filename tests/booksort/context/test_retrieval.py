@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -50,15 +49,6 @@ class Fixed:
         return iter([self.indices[:k] for _ in queries])
 
 
-def test_passages_are_pieces_of_the_books_without_overlap(books, passages):
-    for book in books:
-        own = [passage for passage in passages if passage.book_idx == book.book_idx]
-        text = spaced(book.text)
-        assert all(text[p.start : p.start + len(p.text)] == p.text for p in own)
-        assert " ".join(p.text for p in own) == text
-        assert all(0.8 * CHARACTERS < len(p.text) <= CHARACTERS for p in own[:-1]), "line breaks are not borders"
-
-
 @given(
     st.lists(st.integers(1, 15) | st.integers(CHARACTERS - 3, CHARACTERS + 3) | st.integers(2040, 5000), max_size=60)
 )
@@ -69,7 +59,7 @@ def test_passages_are_those_of_the_splitter_of_the_paper(lengths):
     expected = [
         Passage(3, piece.metadata["start_index"], piece.page_content) for piece in splitter.create_documents([text])
     ]
-    assert split_books([BookText(3, "A book", text)]) == expected
+    assert split_books([BookText(3, "A book", text.replace(" ", "\n"))]) == expected  # line breaks are not borders
 
 
 def test_segments_are_found_in_their_books_and_another_text_is_one_line(pairs, books):
@@ -120,14 +110,14 @@ def test_rank_order_and_recall_by_hand(pairs, books, passages):
         next(i for i, passage in enumerate(passages) if passage.holds(pair.book_idx, *span)) for span in spans
     )
     other = [i for i in range(len(passages)) if i not in (first, second)][: DEPTH - 2]
+    assert first != second
     cases = {  # indices found -> ranks, both among two, in order best first, in order of the book
         (first, second, *other): ((0, 1), True, True, True),
-        (second, first, *other): ((1, 0) if first != second else (0, 0), True, first == second, True),
-        (first, *other, second): ((0, 9) if first != second else (0, 0), first == second, first == second, None),
-        (*other, first, second): ((8, 9) if first != second else (8, 8), False, False, None),
+        (second, first, *other): ((1, 0), True, False, True),
+        (first, *other, second): ((0, 9), False, False, None),
+        (*other, first, second): ((8, 9), False, False, None),
         tuple(other): ((None, None), False, False, None),
     }
-    assert first != second
     for indices, (ranks, both, in_order, kept) in cases.items():
         (one,) = retrieve([pair], books, passages, Fixed(list(indices)), query="{segments}")
         assert (one.ranks, one.both, one.in_order) == (ranks, both, in_order)
@@ -174,10 +164,3 @@ def test_a_full_book_is_one_context(pairs, books):
         assert "complete book" in request.context and title in request.context
     with pytest.raises(BadInput, match="field 'book_idx': expected a book of config 'books', got 102"):
         requests_for("full-book", pairs, PACK, 3, store=Store(books[:1]))
-
-
-def test_without_the_text_of_excerpts_only_none_is_possible(pairs):
-    bare = [replace(pair, excerpt=None) for pair in pairs]
-    with pytest.raises(BadInput, match="e120_s20 works only without memory"):
-        requests_for("in-context", bare, PACK, 3)
-    assert len(requests_for("none", bare, PACK, 3)) == len(bare)

@@ -8,15 +8,13 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from epbench.booksort.dataset.card import benchmark_yaml
 from epbench.booksort.dataset.schema import Recipe, make_configs
-from epbench.booksort.texts.books import books_from
 from epbench.hub import push
 from epbench.hub.card import BENCHMARK_FILE, card
 from epbench.hub.dataset_folder import write_dataset
-from tests.booksort.sort_set import BOOKS, book_text
+from tests.booksort.made_texts import made_book
 from tests.hub.hub_double import TOKEN, HubDouble
 
 RUN = """
@@ -41,27 +39,12 @@ print(json.dumps([
 """
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    texts, out = tmp_path_factory.mktemp("texts"), tmp_path_factory.mktemp("out")
-    for book, title in BOOKS.items():
-        (texts / f"{title}.txt").write_text(book_text(book))
-    books, recipe = books_from(texts), Recipe((250,), (20, 50), excerpts=2, validation=1)
-    configs = make_configs(books, recipe)
-    text = card(configs, "# Book-SORT", pretty_name="Book-SORT", license="mit", tags=[])
-    write_dataset(out / "booksort", configs, text, {BENCHMARK_FILE: benchmark_yaml(configs)})
-    return out / "booksort"
-
-
-def test_every_config_of_pairs_is_a_task(folder):
-    content = yaml.safe_load((folder / "eval.yaml").read_text("utf-8"))
-    assert content["evaluation_framework"] == "inspect-ai"
-    assert [task["id"] for task in content["tasks"]] == ["e250_s20", "e250_s50"]  # not `books`
-    assert all(task["config"] == task["id"] for task in content["tasks"])
-
-
 @pytest.mark.slow
-def test_inspect_runs_the_published_benchmark(folder, tmp_path, monkeypatch):
+def test_inspect_runs_the_published_benchmark(tmp_path):
+    configs = make_configs([made_book(4000), made_book(4000, 1, 1)], Recipe((250,), (20, 50), excerpts=2, validation=1))
+    text = card(configs, "# Book-SORT", pretty_name="Book-SORT", license="mit", tags=[])
+    folder = tmp_path / "booksort"
+    write_dataset(folder, configs, text, {BENCHMARK_FILE: benchmark_yaml(configs)})
     with HubDouble("lab") as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": TOKEN, "HF_HOME": str(tmp_path / "home")}
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HF_")} | env
@@ -75,13 +58,11 @@ def test_inspect_runs_the_published_benchmark(folder, tmp_path, monkeypatch):
             )
             assert done.returncode == 0, done.stderr
     logs = json.loads(done.stdout.splitlines()[-1])
-    assert [(log["task"].rpartition("/")[2], log["status"]) for log in logs] == [
-        ("e250_s20", "success"),
-        ("e250_s50", "success"),
-    ]
+    ended = [(log["task"].rpartition("/")[2], log["status"]) for log in logs]
+    assert ended == [("e250_s20", "success"), ("e250_s50", "success")]  # not `books`
     for log in logs:
         assert log["accuracy"] == 0.5  # whoever always says A is right about half
-        assert len(log["samples"]) == len(BOOKS) * 2 * 4
+        assert len(log["samples"]) == 2 * 2 * 4  # books, excerpts and bins
         excerpt, choices, target = log["samples"][0]
         assert excerpt in log["asked"] and "ANSWER: $LETTER" in log["asked"] and "{" not in log["asked"]
         assert f"A) {choices[0]}" in log["asked"] and f"B) {choices[1]}" in log["asked"]

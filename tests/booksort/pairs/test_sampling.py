@@ -29,9 +29,8 @@ def check(cell, book, drawn):
     excerpt_words = cell.excerpt_words or len(book.words)
     starts = set(book.starts)
     assert len(drawn) == len(bins) * (cell.test + cell.validation)
-    assert Counter(draw.split for draw in drawn) == Counter(
-        {"test": len(bins) * cell.test, "validation": len(bins) * cell.validation}
-    )
+    n_of = {"test": len(bins) * cell.test, "validation": len(bins) * cell.validation}
+    assert Counter(draw.split for draw in drawn) == Counter(n_of)
     texts, ranges = {}, {}
     for draw in drawn:
         first, second = draw.pair
@@ -132,9 +131,8 @@ def test_excerpts_are_spread_over_the_book_and_distances_over_the_bin():
 
 def test_a_segment_that_appears_twice_in_the_book_is_not_used():
     verse = "The old song is sung again by all the men of the town who sat there and then some more."
-    book = Book(
-        0, "Song", [p for paragraph in made_book(4000).paragraphs for p in (paragraph, verse)], [], "", "song.txt"
-    )
+    paragraphs = [p for paragraph in made_book(4000).paragraphs for p in (paragraph, verse)]
+    book = Book(0, "Song", paragraphs, [], "", "song.txt")
     drawn = draw_pairs(Cell(250, 10, 20, 2), book)
     segments = [" ".join(book.words[start : start + 10]) for draw in drawn for start in draw.pair]
     text = f" {' '.join(book.words)} "
@@ -143,10 +141,8 @@ def test_a_segment_that_appears_twice_in_the_book_is_not_used():
 
 @pytest.mark.parametrize(("test", "validation"), [(100, 10), (3, 60)])
 def test_a_book_with_too_few_excerpts_says_how_many_it_has(test, validation):
-    with pytest.raises(
-        BadInput,
-        match=r"made0\.txt \(.*\), e250_s50: expected \d+ (test|validation) excerpts .*, got \d+; ask for fewer",
-    ):
+    message = r"made0\.txt \(.*\), e250_s50: expected \d+ (test|validation) excerpts .*, got \d+; ask for fewer"
+    with pytest.raises(BadInput, match=message):
         draw_pairs(Cell(250, 50, test, validation), made_book(900))
 
 
@@ -161,9 +157,8 @@ def test_a_shelf_serves_as_many_excerpts_as_any_matching(starts, seed, least):
     bin_ = DistanceBin(least, least + 15)
     shelf = Shelf(Starts(words, 201), 80, 10, bin_)
     pairs = [(int(a), int(b)) for a in words for b in words if bin_.least <= b - a <= bin_.most]
-    fits = np.array([[e <= a and b <= e + 70 for a, b in pairs] for e in words.tolist()]).reshape(
-        len(words), len(pairs)
-    )
+    fits = np.array([[e <= a and b <= e + 70 for a, b in pairs] for e in words.tolist()])
+    fits = fits.reshape(len(words), len(pairs))
     assert shelf.possible(words).tolist() == fits.any(axis=1).tolist()
     most = (maximum_bipartite_matching(csr_array(fits.astype(int)), "column") >= 0).sum() if pairs else 0
     chosen = fill(words.tolist(), len(words), [shelf], RandomStream(seed))

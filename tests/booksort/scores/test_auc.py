@@ -49,16 +49,11 @@ def test_without_the_probabilities_of_all_questions_there_is_no_auc(rows, lost):
 
 
 def test_aucs_of_two_runs_are_compared_on_the_questions_that_both_have(rows):
-    knows, guesses = (
-        table([always_a(row) for row in rows]),
-        table([always_a(replace(row, predicted="A")) for row in rows]),
-    )
+    knows, guesses = (table(map(always_a, of)) for of in (rows, [replace(row, predicted="A") for row in rows]))
     found = compare_areas(knows, guesses.iloc[4:])
     assert found["n"] == len(rows) - 4 and found["means"][1] == 0.5
-    assert (
-        found["difference"] == pytest.approx(found["means"][0] - 0.5)
-        and 0 < found["interval"][0] < found["interval"][1]
-    )
+    assert found["difference"] == pytest.approx(found["means"][0] - 0.5)
+    assert 0 < found["interval"][0] < found["interval"][1]
     assert compare_areas(knows, table(rows)) is None
     same = compare_areas(knows, knows)
     assert same["difference"] == 0 and same["interval"] == [0, 0]

@@ -24,10 +24,9 @@ def test_an_answer_that_was_cut_off_is_neither_right_nor_wrong(tmp_path, pairs, 
     with open_run(tmp_path / "r", {"benchmark": "booksort"}, {}) as folder:
         journal = Journal(folder / ANSWERS)
         for i, pair in enumerate(pairs):
-            cut = {"answer": "Let me think about", "ended": "length"}
-            journal.add(
-                keys[pair.id], id=pair.id, repeat=0, **(cut if i < 24 else {"answer": pair.answer, "ended": "stop"})
-            )
+            cut, whole = ("Let me think about", "length"), (pair.answer, "stop")
+            answer, ended = cut if i < 24 else whole
+            journal.add(keys[pair.id], id=pair.id, repeat=0, answer=answer, ended=ended)
         journal.close()
         scores = finish(folder, pairs, keys, "cut")
     assert (scores["n_failed"], scores["n_invalid"], scores["accuracy"]) == (24, 0, None)

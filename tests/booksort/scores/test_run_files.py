@@ -2,14 +2,9 @@ import json
 
 import pytest
 
-from epbench.booksort.benchmark import BENCHMARK
 from epbench.booksort.dataset.load import load_pairs
 from epbench.booksort.scores.run_files import COLUMNS, read_questions
-from epbench.journals.answers import ANSWERS
-from epbench.journals.journal import Journal
-from epbench.runs.merge import merge
-from epbench.runs.results import QUESTIONS
-from tests.paper.sort_runs import OTHER, answers_of, make_run, mostly_right
+from tests.paper.sort_runs import answers_of, make_run, mostly_right
 
 
 def some_failed(pair):
@@ -51,28 +46,3 @@ def test_what_was_retrieved_stands_beside_each_question(tmp_path, dataset):
     rows = read_questions(make_run(tmp_path / "r", dataset, mostly_right(0.5), memory="rag", retrieved=found))
     assert list(rows["retrieved_both"]) == list(rows["distance_bin"] > 100)
     assert list(rows["retrieved_order"]) == list(rows["distance_bin"] > 200)
-
-
-def test_both_orders_are_two_rows(tmp_path, dataset):
-    rows = read_questions(make_run(tmp_path / "r", dataset, mostly_right(0.5), both_orders=True))
-    swapped = rows[rows["id"].str.endswith("/swapped")]
-    assert len(swapped) * 2 == len(rows) == 2 * len(load_pairs(dataset, ["all"]))
-    first = rows.set_index("id").loc[swapped["id"].str.removesuffix("/swapped")]
-    assert [OTHER[answer] for answer in first["answer"]] == list(swapped["answer"])
-    assert list(first["distance"]) == list(swapped["distance"])
-
-
-@pytest.mark.slow
-def test_a_merged_run_has_the_rows_of_its_shards(tmp_path, dataset):
-    whole = make_run(tmp_path / "whole", dataset, mostly_right(0.7))
-    for number, name in enumerate(("one", "two")):
-        shard = make_run(tmp_path / name, dataset, mostly_right(0.7))
-        kept = list(answers_of(shard).values())[number::2]
-        for path in (shard / ANSWERS, shard / "checksums.json"):  # a shard that was stopped has no hashes
-            path.unlink(missing_ok=True)
-        journal = Journal(shard / ANSWERS)
-        for record in kept:
-            journal.add(**record)
-        journal.close()
-    merge(BENCHMARK, [tmp_path / "one", tmp_path / "two"], tmp_path / "merged")
-    assert (tmp_path / "merged" / QUESTIONS).read_bytes() == (whole / QUESTIONS).read_bytes()

@@ -8,9 +8,7 @@ from epbench.booksort.texts.books import books_from, published_books
 from tests.booksort.made_texts import write_texts
 from tests.booksort.nine_texts import table_of, write_nine
 
-OUTSIDE = ("licence", "front matter", "back matter")  # not in the narrative's range
-
-
+OUTSIDE = ("licence", "front matter", "back matter", "footnote marker")  # not in the narrative's range
 # Table 3 counts headings, footnotes and captions in. What differs: the words CHAPTER and BOOK ONE at which the published
 # files were cut (27, 58), two places where words were glued and one cut early (3), the title of the essay (-6).
 DIFFERENCE = {69087: 27, 72963: 3, 73017: -6, 73042: 58}
@@ -19,9 +17,7 @@ DIFFERENCE = {69087: 27, 72963: 3, 73017: -6, 73042: 58}
 @pytest.mark.parametrize("index", sorted(published_books()))
 def test_kept_and_removed_words_agree_with_table_3(nine_texts, nine_table, nine_books, index):
     book = nine_books[index]
-    removed = sum(
-        words for kind, (_, words) in book.removed_words().items() if kind not in (*OUTSIDE, "footnote marker")
-    )
+    removed = sum(words for kind, (_, words) in book.removed_words().items() if kind not in OUTSIDE)
     difference = DIFFERENCE if nine_texts.name == "gutenberg" else {}
     assert len(book.words) + removed - book.published_words == difference.get(index, 0)
     assert book.published_words == published_books()[index].words
@@ -46,9 +42,8 @@ def test_removed_headings_by_book(nine_books):
     def headings(index, kind="heading"):
         return [item.text for item in nine_books[index].removed if item.kind == kind]
 
-    assert [heading for heading in headings(73042) if heading.startswith("BOOK")] == [
-        f"BOOK {n}" for n in ("ONE", "TWO", "THREE", "FOUR", "FIVE")
-    ]
+    parts = [f"BOOK {n}" for n in ("ONE", "TWO", "THREE", "FOUR", "FIVE")]
+    assert [heading for heading in headings(73042) if heading.startswith("BOOK")] == parts
     assert sum(heading.isdigit() for heading in headings(73042)) == 211
     assert len(headings(73042)) == 5 + 56 + 211
     assert len(headings(72963)) == 16 and len(headings(72963, "sub-heading")) == 83
@@ -74,12 +69,6 @@ def test_the_narrative_of_made_up_books_is_recovered_exactly(tmp_path):
         assert list(book.paragraphs) == expected.paragraphs
         for kind, headings in (("heading", expected.headings), ("sub-heading", expected.sub_headings)):
             assert [item.text for item in book.removed if item.kind == kind] == headings
-
-
-def test_stretches_are_words_joined_by_blanks(tmp_path):
-    book = books_from(write_texts(tmp_path, 300))[0]
-    for first, n in ((0, 1), (0, 300), (17, 40), (299, 1)):
-        assert bytes(book.stretch(first, n)).decode() == " ".join(book.words[first : first + n])
 
 
 def test_your_own_texts_are_numbered_by_name_and_titled_by_header_or_name(tmp_path):

@@ -68,21 +68,15 @@ def test_a_fault_of_the_network_is_tried_again():
 
 
 def test_a_truncated_download_is_one_line(cache):
-    with (
-        served((200, GOOD[1][:60], None)) as (url, asked),
-        pytest.raises(
-            BadInput, match=r"/pg7\.txt: expected the START and END lines .* 'A Book' is truncated .*download it again"
-        ),
-    ):
+    message = r"/pg7\.txt: expected the START and END lines .* 'A Book' is truncated .*download it again"
+    with served((200, GOOD[1][:60], None)) as (url, asked), pytest.raises(BadInput, match=message):
         download(BOOK, url)
     assert len(asked) == 4 and not list(cache.glob("*"))
 
 
 def test_a_server_that_refuses_or_is_not_there_is_a_failed_run():
-    with (
-        served((404, b"", None)) as (url, asked),
-        pytest.raises(RunFailed, match=r"pg7\.txt could not be downloaded \(HTTPError\).*a folder of the nine files"),
-    ):
+    message = r"pg7\.txt could not be downloaded \(HTTPError\).*a folder of the nine files"
+    with served((404, b"", None)) as (url, asked), pytest.raises(RunFailed, match=message):
         download(BOOK, url)
     assert len(asked) == 4
     with pytest.raises(RunFailed, match="could not be downloaded"):

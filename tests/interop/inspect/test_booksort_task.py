@@ -11,29 +11,21 @@ import pytest
 from inspect_ai.model import Logprob, Logprobs, TopLogprob
 
 from epbench.interop.inspect import booksort
-from tests.booksort.sort_set import write_set
 from tests.interop.inspect.runs import content_of, metrics_of, output, ran
 from tests.models.loopback_endpoint import LoopbackEndpoint
 
 pytestmark = pytest.mark.slow
 
-SAID = (
-    "A",
-    "**B**",
-    "Segment B comes first, then A.",
-    "I would say that segment A is the first.",
-    "I cannot tell.",
-    "b",
-)
+SAID = ("A", "**B**", "Segment B comes first, then A.", "I would say that segment A is first.", "I cannot tell.", "b")
 
 
 def answer(prompt: str) -> str:
     return SAID[zlib.crc32(prompt.encode()) % len(SAID)]
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory) -> Path:
-    return write_set(tmp_path_factory.mktemp("sort") / "booksort")
+@pytest.fixture
+def dataset(datasets) -> Path:
+    return datasets / "booksort"
 
 
 def test_the_same_answers_have_the_accuracy_of_our_own_evaluation(script, dataset, tmp_path):

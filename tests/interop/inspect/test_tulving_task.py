@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from inspect_ai import eval as inspect_eval_task
 from inspect_ai._util.error import PrerequisiteError
@@ -17,6 +16,7 @@ from inspect_ai.log import read_eval_log
 from epbench.interop.inspect import tulving
 from epbench.tulving.dataset.load import load_book
 from tests.interop.inspect.runs import content_of, metrics_of, output, ran
+from tests.interop.scripted_answers import scored_by_script, scripted_answers
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 
 pytestmark = pytest.mark.slow
@@ -24,70 +24,33 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 
 
-def answer_to(number, row) -> str:
-    """Right, in part, abstaining, too much or wrong, by the number of the row."""
-    true = list(row["answer"])
-    nothing = "The book does not say anything about that."
-    said = {
-        0: "; ".join(true) or nothing,
-        1: "; ".join(true[: (len(true) + 1) // 2]) or "Somebody else was there.",
-        2: nothing,
-        3: "; ".join([*true, "Bartholomew Quisling", "December 31, 1999"]),
-        4: "It must have been Bartholomew Quisling, at the Museum of Nowhere.",
-        5: "; ".join(reversed(true)) or nothing,
-    }
-    return said[number % 6]
-
-
-@pytest.fixture(scope="module")
-def answers(short_book) -> dict[str, str]:
-    return {row["id"]: answer_to(number, row) for number, row in enumerate(load_book(str(short_book)).rows)}
-
-
-@pytest.fixture(scope="module")
-def own_run(script, short_book, answers, tmp_path_factory) -> Path:
-    """Our own evaluation of these answers."""
-    folder = tmp_path_factory.mktemp("own")
-    lines = [json.dumps({"id": id_, "answer": answer}) for id_, answer in answers.items()]
-    (folder / "answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    done = script(
-        "eval_scripts/tulving.py", "--dataset", short_book, "--answers", folder / "answers.jsonl", "--judge", "lexical",
-        "--out", folder / "run",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return folder / "run"
-
-
-@pytest.fixture(scope="module")
-def log(short_book, answers, tmp_path_factory):
-    """The same answers in inspect_ai; the model finds its question in the prompt, behind the whole book."""
+def test_questions_and_scores_are_those_of_our_own_evaluation_and_the_book_is_in_the_log_once(
+    script, short_book, tmp_path
+):
+    """The model finds its question in the prompt, behind the whole book."""
     data = load_book(str(short_book))
+    book, answers = data.book.text, scripted_answers(data.rows)
     said = {row["question"]: answers[row["id"]] for row in data.rows}
     assert len(said) == len(data.rows)
 
     def answer(prompt: str) -> str:
-        assert prompt.count(data.book.text) == 1
-        after = prompt.split(data.book.text)[1]
+        _, after = prompt.split(book)
         (found,) = [question for question in said if question in after]
         return said[found]
 
-    return ran(tulving(dataset=str(short_book)), answer, tmp_path_factory.mktemp("logs"))
-
-
-def test_questions_and_scores_are_those_of_our_own_evaluation_and_the_book_is_in_the_log_once(log, own_run, short_book):
-    expected = pd.read_parquet(own_run / "questions.parquet").set_index("id")["f1"]
+    log = ran(tulving(dataset=str(short_book)), answer, tmp_path / "logs")
+    scores, questions = scored_by_script(script, short_book, answers, tmp_path / "run")
     assert log.status == "success"
     f1 = {sample.metadata["id"]: sample.scores["episodic_f1"].value for sample in log.samples}
-    assert f1 == pytest.approx(dict(expected), abs=1e-9)
-    assert set(expected.round(2)) == {0, 0.67, 0.8, 1}  # the answers are right, wrong and in between
-    scores, found = json.loads((own_run / "scores.json").read_text()), metrics_of(log)
+    assert f1 == pytest.approx(dict(questions["f1"]), abs=1e-9)
+    assert len(set(questions["f1"].round(2))) > 3  # the answers are right, wrong and in between
+    found = metrics_of(log)
     assert found["simple_recall"] == pytest.approx(scores["simple_recall_score"], abs=1e-9)
     assert found["latest"] == pytest.approx(scores["latest"], abs=1e-9)
     by_bin = {name.removeprefix("f1_bin_"): value for name, value in found.items() if name.startswith("f1_bin_")}
     assert by_bin == pytest.approx(scores["f1_by_bin"], abs=1e-9)
     assert 0 < found["stderr"] < 0.2 and 0 < found["mean"] < 1
-    assert log.eval.metadata["fingerprint"] == json.loads((own_run / "run.json").read_text())["identity"]["fingerprint"]
-    book = load_book(str(short_book)).book.text
+    assert log.eval.metadata["fingerprint"] == data.fingerprint
     assert content_of(Path(log.location)).count(json.dumps(book, ensure_ascii=False)[1:-1]) == 1
     first = read_eval_log(log.location, resolve_attachments=True).samples[0]
     (noted,) = [event.data["text"] for event in first.events if event.event == "info"]

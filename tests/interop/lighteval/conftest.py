@@ -17,9 +17,8 @@ TASKS = Path(epbench.__file__).parent / "interop" / "lighteval" / "tasks.py"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            item.add_marker(
-                pytest.mark.filterwarnings("default")
-            )  # lighteval and what it imports warn of their affairs
+            # lighteval and what it imports warn of their affairs.
+            item.add_marker(pytest.mark.filterwarnings("default"))
 
 
 @pytest.fixture

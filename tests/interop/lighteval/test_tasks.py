@@ -9,9 +9,8 @@ import pytest
 from epbench.booksort.dataset.load import load_pairs
 from epbench.tulving.context.requests import Reading
 from epbench.tulving.dataset.load import load_book
-from tests.booksort.sort_set import write_set
 from tests.interop.lighteval.conftest import TASKS
-from tests.interop.scripted_answers import scripted_answers
+from tests.interop.scripted_answers import scored_by_script, scripted_answers
 from tests.tiny_model import make_tiny_model
 
 pytest.importorskip(
@@ -19,24 +18,10 @@ pytest.importorskip(
 )
 
 
-@pytest.fixture
-def sort_set(tmp_path):
-    write_set(tmp_path / "datasets" / "booksort")
-    return tmp_path / "datasets"
-
-
-def scores_of_script(script, short_book, answers, out):
-    file = out.with_suffix(".jsonl")
-    file.write_text("".join(json.dumps({"id": id_, "answer": answer}) + "\n" for id_, answer in answers.items()))
-    done = script("eval_scripts/tulving.py", "--dataset", short_book, "--answers", file, "--out", out)
-    assert done.returncode == 0, done.stderr
-    return json.loads((out / "scores.json").read_text())
-
-
 def test_the_same_answers_get_the_same_scores_as_from_our_own_script(run, script, short_book, tmp_path):
     data = load_book(str(short_book))
     answers = scripted_answers(data.rows)
-    expected = scores_of_script(script, short_book, answers, tmp_path / "run")
+    expected, _ = scored_by_script(script, short_book, answers, tmp_path / "run")
     found, docs = run(answers, "epbench_tulving_short", short_book.parent)
     assert found["simple_recall"] == pytest.approx(expected["simple_recall_score"], abs=1e-9)
     for name in ("latest", "all_matched", "kendall_tau", "chronological_awareness"):
@@ -61,12 +46,12 @@ def test_an_empty_answer_is_wrong_and_counted_even_where_nothing_has_happened(ru
     assert found["f1_bin_0"] == pytest.approx(1 - 5 / len(some)) and found["f1_bin_1"] == 0
 
 
-def test_the_answer_to_a_pair_is_the_label_with_the_higher_probability(run, sort_set):
-    pairs = load_pairs(str(sort_set / "booksort"))
+def test_the_answer_to_a_pair_is_the_label_with_the_higher_probability(run, datasets):
+    pairs = load_pairs(str(datasets / "booksort"))
     right = {"A": (0.6, 0.3), "B": (0.1, 0.2)}
     answers = {pair.id: right[pair.answer][:: 1 if number % 4 else -1] for number, pair in enumerate(pairs)}
     answers |= {pairs[1].id: (0.4, 0.4), pairs[2].id: (-1, 0.1)}  # two equal ones, and one that is not a number
-    found, docs = run(answers, "epbench_booksort", sort_set)
+    found, docs = run(answers, "epbench_booksort", datasets)
     wrong = len(range(0, len(pairs), 4)) + 2
     assert found["acc"] == pytest.approx(1 - wrong / len(pairs))
     assert found["failed"] == pytest.approx(1 / len(pairs))
@@ -74,9 +59,9 @@ def test_the_answer_to_a_pair_is_the_label_with_the_higher_probability(run, sort
 
 
 @pytest.mark.slow
-def test_the_command_line_runs_both_benchmarks_with_a_model_of_transformers(short_book, tmp_path):
-    write_set(tmp_path / "booksort")
-    (tmp_path / "short").symlink_to(short_book)
+def test_the_command_line_runs_both_benchmarks_with_a_model_of_transformers(short_book, datasets, tmp_path):
+    for dataset in (short_book, datasets / "booksort"):
+        (tmp_path / dataset.name).symlink_to(dataset)
     text = load_book(str(short_book)).book.text
     make_tiny_model(tmp_path / "model", text, window=65536, ends=True)
     done = subprocess.run(

@@ -11,18 +11,10 @@ from epbench.booksort.scores.scoring import score_run
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal
 from epbench.models.hf.prompt_tokens import PromptTokens
-from tests.booksort.sort_set import write_set
 from tests.interop.lm_eval.scripted_model import Scripted, run
 from tests.tiny_model import make_tiny_model
 
 TASK = "epbench_booksort"
-
-
-@pytest.fixture(scope="module")
-def datasets(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("datasets")
-    write_set(folder / "booksort")
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import pytest
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from epbench.booksort.pairs import EXCERPT_WORDS, SEGMENT_WORDS
-from tests.booksort.sort_set import write_set
 from tests.interop.lm_eval.scripted_model import FOLDER, manager
 
 CELLS = {f"e{excerpt}_s{segment}" for excerpt in EXCERPT_WORDS for segment in SEGMENT_WORDS}
@@ -30,9 +29,9 @@ def test_the_group_has_every_config_once():
 
 
 @pytest.mark.slow
-def test_the_command_line_takes_the_folder_and_where_the_datasets_are(short_book, tmp_path):
-    (tmp_path / "short").symlink_to(short_book)
-    write_set(tmp_path / "booksort")
+def test_the_command_line_takes_the_folder_and_where_the_datasets_are(short_book, datasets, tmp_path):
+    for dataset in (short_book, datasets / "booksort"):
+        (tmp_path / dataset.name).symlink_to(dataset)
     done = subprocess.run(
         [sys.executable, "-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(FOLDER), "--limit", "4",
          "--tasks", "epbench_booksort,epbench_tulving_short_none", "--metadata", f'{{"datasets": "{tmp_path}"}}'],

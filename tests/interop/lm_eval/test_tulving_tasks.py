@@ -1,7 +1,5 @@
-import json
 import math
 
-import pandas as pd
 import pytest
 
 from epbench.errors import BadInput
@@ -9,7 +7,7 @@ from epbench.models.hf.prompt_tokens import PromptTokens
 from epbench.tulving.context.requests import Reading
 from epbench.tulving.dataset.load import load_book
 from tests.interop.lm_eval.scripted_model import Scripted, manager, run
-from tests.interop.scripted_answers import scripted_answers
+from tests.interop.scripted_answers import scored_by_script, scripted_answers
 from tests.tiny_model import make_tiny_model
 
 TASK = "epbench_tulving_short"
@@ -22,15 +20,6 @@ NAMES = {
 @pytest.fixture(scope="module")
 def rows(short_book):
     return load_book(str(short_book)).rows
-
-
-def scored_by_script(script, short_book, answers, out):
-    """The scores that our own script gives these answers, and its table of questions."""
-    file = out.with_suffix(".jsonl")
-    file.write_text("".join(json.dumps({"id": id_, "answer": answer}) + "\n" for id_, answer in answers.items()))
-    done = script("eval_scripts/tulving.py", "--dataset", short_book, "--answers", file, "--out", out)
-    assert done.returncode == 0, done.stderr
-    return json.loads((out / "scores.json").read_text()), pd.read_parquet(out / "questions.parquet").set_index("id")
 
 
 @pytest.mark.slow

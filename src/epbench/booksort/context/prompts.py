@@ -167,18 +167,13 @@ def _yaml_prompt(path: Path, default: Prompt, words: Mapping[str, str]) -> Promp
     for ours, yaml_key in (("readings", "pre_excerpt"), ("tasks", "post_excerpt")):
         if ours not in present:
             raise BadInput(f"{path}, key {yaml_key!r}: missing; a file may have {', '.join(_YAML_KEYS)}")
-    texts = {}
+    texts = {"system": default.system, "answer_start": default.answer_start}
     for ours, (key, value) in present.items():
         where = f"{path}, key {key!r}"
         if isinstance(value, str):
             value = _with_words(where, value, words)
         texts[ours] = _text(path, where, ours, value)
-    return Prompt(
-        texts.get("system", default.system),
-        texts["readings"],
-        texts["tasks"],
-        texts.get("answer_start", default.answer_start),
-    )
+    return Prompt(texts["system"], texts["readings"], texts["tasks"], texts["answer_start"])
 
 
 def _with_words(where: str, text: str, words: Mapping[str, str]) -> str:

@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal, TypeVar
 
-from epbench.booksort.context.retrieval import query_for, spaced
+from epbench.booksort.context.retrieval import first_word, query_for, spaced
 from epbench.booksort.dataset.load import BookText, Pair, excerpt_of, group_of, is_whole_book, pair_id
 from epbench.booksort.texts.cleaning import sentence_starts
 from epbench.errors import BadInput
@@ -126,12 +126,10 @@ class Told:
 
     def _find(self, book_idx: int, excerpt: str) -> int:
         """The word of a store's text at which an excerpt begins."""
-        if not self._books:
-            return 0
-        start = self._books.get(book_idx, "").find(spaced(excerpt))
-        if start < 0:
+        first = first_word(excerpt, self._books.get(book_idx, "")) if self._books else 0
+        if first is None:
             raise BadInput(f"an excerpt is not in book {book_idx} of config 'books', from which it should be")
-        return self._books[book_idx].count(" ", 0, start)
+        return first
 
 
 @dataclass(frozen=True)

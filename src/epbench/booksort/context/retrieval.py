@@ -70,39 +70,37 @@ def spaced(text: str) -> str:
     return " ".join(text.split())
 
 
+def first_word(excerpt: str, book: str) -> int | None:
+    """Return the word of a book, with single spaces between words, at which an excerpt begins; None if it is not there."""
+    start = book.find(words) if (words := spaced(excerpt)) else -1
+    return None if start < 0 else book.count(" ", 0, start)
+
+
 class SegmentPositions:
     """Finds the segments of pairs in the books."""
 
     def __init__(self, books: Sequence[BookText]) -> None:
-        self._texts = {book.book_idx: spaced(book.text) for book in books}
-        self._start_of = lru_cache(maxsize=64)(self._find)  # the pairs of an excerpt follow one another
-        self._begins_of = lru_cache(maxsize=64)(self._begins)
+        texts = {book.book_idx: spaced(book.text) for book in books}
+        # The pairs of an excerpt follow one another.
+        self._first_of = lru_cache(maxsize=64)(lambda book, excerpt: first_word(excerpt, texts.get(book, "")))
+        self._begins_of = lru_cache(maxsize=64)(
+            lambda book: [0, *accumulate(len(word) + 1 for word in texts[book].split(" "))]
+        )
 
     def of(self, pair: Pair) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return where the earlier and the later segment begin and end (exclusive) in the book's text with single spaces."""
-        if is_whole_book(pair.config):
-            begins = [self._begins_of(pair.book_idx)[position] for position in pair.positions]
-            first, second = ((at, at + len(spaced(text))) for at, text in zip(begins, pair.segments, strict=True))
-            return first, second
-        start = self._start_of(pair.book_idx, pair.excerpt or "")
-        if start < 0 or not pair.excerpt:
+        first = 0 if is_whole_book(pair.config) else self._first_of(pair.book_idx, pair.excerpt or "")
+        if first is None:
             raise BadInput(
                 f"pair {pair.id!r}, field 'excerpt_text': expected an excerpt of book {pair.book_idx} of config 'books', "
                 "got another text"
             )
-        words = pair.excerpt.split()
+        begins = self._begins_of(pair.book_idx)
         earlier, later = (
-            (begin := start + len(" ".join(words[:position])) + (position > 0), begin + len(spaced(segment)))
+            (begin := begins[first + position], begin + len(spaced(segment)))
             for position, segment in zip(pair.positions, pair.segments, strict=True)
         )
         return earlier, later
-
-    def _begins(self, book_idx: int) -> list[int]:
-        """Where each word of a book begins in its text with single spaces."""
-        return [0, *accumulate(len(word) + 1 for word in self._texts[book_idx].split(" "))]
-
-    def _find(self, book_idx: int, excerpt: str) -> int:
-        return self._texts.get(book_idx, "").find(spaced(excerpt))
 
 
 RETRIEVED = "retrieved.jsonl"

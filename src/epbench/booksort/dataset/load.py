@@ -270,17 +270,6 @@ def pair_of(where: str, config: str, row: Row, excerpt: str | None) -> Pair:
             raise BadInput(
                 f"{where}, field 'seg{number}_pos': segment_{number} does not begin at word {position} of excerpt_text"
             )
-    return Pair(
-        row["id"],
-        config,
-        row["book_idx"],
-        row["book_title"],
-        row["excerpt_idx"],
-        excerpt,
-        row["excerpt_length"],
-        row["segment_length"],
-        (row["segment_1"], row["segment_2"]),
-        positions,
-        row["distance_bin"],
-        answer,
-    )
+    about = row["id"], config, row["book_idx"], row["book_title"], row["excerpt_idx"]
+    lengths, segments = (row["excerpt_length"], row["segment_length"]), (row["segment_1"], row["segment_2"])
+    return Pair(*about, excerpt, *lengths, segments, positions, row["distance_bin"], answer)

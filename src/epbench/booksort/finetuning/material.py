@@ -10,7 +10,7 @@ from typing import NamedTuple
 from epbench.booksort.context.prompts import Pack
 from epbench.booksort.context.requests import prompt_of
 from epbench.booksort.dataset.load import load_books
-from epbench.booksort.texts.books import Published, all_published, check_published, read_text, text_files
+from epbench.booksort.texts.books import Published, check_published, read_text, text_files
 from epbench.booksort.texts.cleaning import gutenberg_title, sentence_starts, split_at_markers
 from epbench.errors import BadInput
 from epbench.finetuning.packing import Kind, Sample
@@ -41,8 +41,8 @@ def raw_books(folder: Path) -> list[TrainingText]:
     stay in the text. BadInput if there is no such folder or no text in it, a text is in another encoding or has no
     words, or one of the published books is there twice or was changed.
     """
-    files = text_files(folder, _WANTED)
-    if published := all_published(files):
+    files, published = text_files(folder, _WANTED)
+    if published:
         return _published(folder, published)
     texts = []
     for number, path in enumerate(files):
@@ -59,7 +59,7 @@ def summaries(folder: Path, books: Sequence[TrainingText]) -> list[TrainingText]
     """
     files: dict[str, Path] = {}
     known = {name: book.id for book in books for name in (book.title, book.id)}
-    for path in text_files(folder, _WANTED):
+    for path in text_files(folder, _WANTED)[0]:
         if path.stem not in known:
             raise BadInput(
                 f"{path}: expected the number or title of one of {len(books)} books as its name, such as {_names(books[0])}"

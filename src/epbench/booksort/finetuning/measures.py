@@ -265,20 +265,11 @@ def _remembered(scores: Record) -> Table:
     shown = epoch_name if episodic else str
     rows = []
     for record in scores["epochs"]:
-        sort, context, readout, r = (record.get(n) for n in ("sort", "sort_in_context", "readout", "pearson"))
-        rows.append(
-            [
-                shown(record["epoch"]),
-                cell(sort["accuracy"]),
-                interval_cell(sort["interval"], digits=2),
-                cell(sort["greedy_accuracy"]),
-                cell(sort["label_mass"]),
-                cell(sort["log_ratio"]),
-                cell(context and context["accuracy"]),
-                cell(readout and readout["accuracy"]),
-                cell(r and r["r"]),
-            ]
-        )
+        sort = record["sort"]
+        row = [shown(record["epoch"]), cell(sort["accuracy"]), interval_cell(sort["interval"], digits=2)]
+        row += [cell(sort[name]) for name in ("greedy_accuracy", "label_mass", "log_ratio")]
+        further = {"sort_in_context": "accuracy", "readout": "accuracy", "pearson": "r"}
+        rows.append([*row, *(cell((record.get(name) or {}).get(number)) for name, number in further.items())])
     trained = (
         "Only after epoch 1 is the memory episodic, as every text was seen once."
         if episodic

@@ -45,12 +45,8 @@ def _distance(row: Row) -> str:
 
 _SHOWN: dict[str, Any] = {"run": of_source(), "of_model": of_source("model"), "accuracy": mean_margin(), "p": p_value()}
 _SHOWN |= {"interval": interval(), "failed": "n_failed", "book": lambda row: str(row["book_idx"])}
-_SHOWN |= {
-    "segment": "segment_length",
-    "segments": "segment_length",
-    "excerpt": "excerpt_length",
-    "distance": _distance,
-}
+_SHOWN |= {"segment": "segment_length", "segments": "segment_length"}
+_SHOWN |= {"excerpt": "excerpt_length", "distance": _distance}
 _TITLES = {"of_model": "model", "interval": "95 %", "label_mass": "label mass", "greedy_accuracy": "greedy accuracy"}
 _TITLES |= {"distance_bin": "distance up to", "share_a": "share of A", "share_a_right": "A is right", "n_runs": "runs"}
 _TITLES |= {"n_neither": "neither", "n_tied": "tied", "n_asked": "asked"}

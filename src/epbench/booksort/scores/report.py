@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.context.retrieval import DEPTH, RECALL
@@ -40,7 +40,6 @@ from epbench.reports.tables import Runs, Scores, Table, cell, warnings_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 
 HUMANS = {"people, 50 words": 0.64, "people, 20 words": 0.56, "people, 50 words, over 25,000 words apart": 0.76}
@@ -62,7 +61,7 @@ def html_report(
         f"""{warning_paragraphs(warnings_of({title: scores}))}
 {opening(sentence, headlines(scores), scores["n_questions"], usage["failed"])}
 <div class="figures">
-{_figures({title: scores})}
+{_by_distance({title: scores})}{_by_length({title: scores})}
 {_by_bin(scores)}
 </div>
 <h2>Scores</h2>
@@ -102,7 +101,7 @@ def comparison_report(dataset: str, runs: Runs, more: str = "") -> str:
     return page(
         f"Book-SORT, {dataset}: {len(runs)} runs",
         f"""{warning_paragraphs(warnings_of(runs))}
-{_figures(runs)}
+{_by_distance(runs)}{_by_length(runs)}
 <h2>Scores</h2>
 {Table(["run", "accuracy", *ANSWERS], body).html()}
 {"".join(table.html() for table in areas(runs))}
@@ -188,25 +187,18 @@ apart as far as the nearer bins allow, with standard errors clustered by excerpt
     return text + Table(["term", "log odds", "from", "to", "odds ratio", "p"], rows).html()
 
 
-def _figures(runs: Runs) -> str:
-    with drawing():
-        return _by_distance(runs) + _by_length(runs)
+_Parts = Mapping[Any, Mapping[str, Any]]
+"""Summaries by their places on the axis."""
 
 
 def _by_distance(runs: Runs) -> str:
-    figure, axes = new_figure(8, 4)
-    for number, (label, scores) in enumerate(runs.items()):
-        parts = scores["distances"]
-        _line(axes, [part["mean"] for part in parts], parts, label, colour_of(number))
-    _frame(axes, "distance of the segments in words, from start to start", ())
-    if len(runs) > 1:
-        figure.legend(loc="outside upper center", ncols=3, frameon=False)
-    return figure_html(figure, _DISTANCE)
+    lines = [(label, "-", n, {part["mean"]: part for part in runs[label]["distances"]}) for n, label in enumerate(runs)]
+    at = "distance of the segments in words, from start to start"
+    return _figure(lines, at, _DISTANCE, ticks=(), columns=3 if len(runs) > 1 else 0)
 
 
 def _by_length(runs: Runs) -> str:
-    lengths = groups(runs, "segment_length")[::-1]
-    figure, axes = new_figure(8, 4)
+    lengths, lines = groups(runs, "segment_length")[::-1], list[tuple[str, str, int, _Parts]]()
     for number, (label, scores) in enumerate(runs.items()):
         for words, style in zip(lengths, ("-", "--", ":", "-.") * len(lengths), strict=False):
             by_length = {
@@ -214,27 +206,25 @@ def _by_length(runs: Runs) -> str:
                 for group, part in scores["by_group"]["excerpt_length x segment_length"].items()
                 if group.endswith(f" x {words}")
             }
-            _line(axes, list(by_length), list(by_length.values()), f"{label}, {words} words", colour_of(number), style)
-    _frame(axes, "words of the excerpt", [int(group) for group in groups(runs, "excerpt_length")])
-    figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    return figure_html(figure, _LENGTH)
+            lines.append((f"{label}, {words} words", style, number, by_length))
+    ticks = [int(group) for group in groups(runs, "excerpt_length")]
+    return _figure(lines, "words of the excerpt", _LENGTH, ticks=ticks, columns=2)
 
 
 def _by_bin(scores: Scores) -> str:
     """Accuracy by bin of distance, with a line for each length of excerpts (Figure 3b)."""
-    lines: dict[str, list[Mapping[str, Any]]] = {}
+    by_length: dict[str, list[Mapping[str, Any]]] = {}
     for group, part in scores["by_group"]["distance_bin"].items():
-        lines.setdefault(group.split(" x ")[0], []).append(part)
-    with drawing():
-        figure, axes = new_figure(8, 4)
-        for number, (length, bins) in enumerate(lines.items()):
-            _line(axes, range(1, len(bins) + 1), bins, f"{int(length):,} words", colour_of(number))
-        axes.set_xticks(range(1, 1 + max(map(len, lines.values()))))
-        _frame(axes, "bin of distance, near to far")
-        figure.legend(loc="outside upper center", ncols=5, frameon=False)
-        return figure_html(figure, "Accuracy by the bin of distance (Table 4), for each length of excerpts.")
+        by_length.setdefault(group.split(" x ")[0], []).append(part)
+    lines = [
+        (f"{int(length):,} words", "-", number, dict(enumerate(bins, 1)))
+        for number, (length, bins) in enumerate(by_length.items())
+    ]
+    ticks = range(1, 1 + max(map(len, by_length.values())))
+    return _figure(lines, "bin of distance, near to far", _BINS, ticks=ticks, scale="linear", columns=5)
 
 
+_BINS = "Accuracy by the bin of distance (Table 4), for each length of excerpts."
 _LENGTH = "Accuracy by the length of the excerpt, for each length of segments (the longest as a solid line)."
 _DISTANCE = """Accuracy by the distance of the segments, in ten parts of equal size, with 95 % intervals that draw excerpts
 with replacement; a band without a line is the range that questions without an answer leave open. Grey lines: chance, and
@@ -242,15 +232,40 @@ people who had read the book within a month and answered from long-term memory, 
 they are a reference and not a ceiling."""
 
 
-def _line(
-    axes: Axes, at: Sequence[float], parts: Sequence[Mapping[str, Any]], label: str, colour: str, style: str = "-"
-) -> None:
-    if not at:
-        return
-    means = [math.nan if part["accuracy"] is None else part["accuracy"] for part in parts]
-    low, high = zip(*map(_ends, parts), strict=True)
-    axes.plot(at, means, style, marker="o", color=colour, label=label, linewidth=1.5, markersize=4)
-    axes.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
+def _figure(
+    lines: Iterable[tuple[str, str, int, _Parts]],
+    label: str,
+    caption: str,
+    *,
+    ticks: Sequence[int],
+    scale: str = "log",
+    columns: int,
+) -> str:
+    """Draw lines, each with its name, style and number of a colour, and chance and people; with `columns`, name the lines."""
+    with drawing():
+        figure, axes = new_figure(8, 4)
+        for name, style, number, parts in lines:
+            if parts:
+                at, colour = list(parts), colour_of(number)
+                means = [math.nan if part["accuracy"] is None else part["accuracy"] for part in parts.values()]
+                low, high = zip(*map(_ends, parts.values()), strict=True)
+                axes.plot(at, means, style, marker="o", color=colour, label=name, linewidth=1.5, markersize=4)
+                axes.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
+        if scale == "log":
+            axes.set_xscale("log")
+            plain_numbers(axes.xaxis, "{x:,.0f}")
+        if ticks:
+            axes.set_xticks(ticks)
+        axes.axhline(0.5, color="#888", linestyle=":", linewidth=1)
+        for name, share in HUMANS.items():
+            axes.axhline(share, color="#bbb", linestyle=(0, (6, 4)), linewidth=1)
+            axes.annotate(
+                name, (1, share), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#777"
+            )
+        axes.set(ylim=(0.3, 1.02), ylabel="accuracy", xlabel=label)
+        if columns:
+            figure.legend(loc="outside upper center", ncols=columns, frameon=False)
+        return figure_html(figure, caption)
 
 
 def _ends(part: Mapping[str, Any]) -> tuple[float, float]:
@@ -259,19 +274,3 @@ def _ends(part: Mapping[str, Any]) -> tuple[float, float]:
         low, high = part["incomplete"]["accuracy"]
         return low, high
     return (part["accuracy"],) * 2 if part["ci_low"] is None else (part["ci_low"], part["ci_high"])
-
-
-def _frame(axes: Axes, label: str, ticks: Sequence[int] | None = None) -> None:
-    """Name the axes, and draw chance and people; with `ticks`, which may be empty, the axis of words is logarithmic."""
-    if ticks is not None:
-        axes.set_xscale("log")
-        plain_numbers(axes.xaxis, "{x:,.0f}")
-        if ticks:
-            axes.set_xticks(ticks)
-    axes.axhline(0.5, color="#888", linestyle=":", linewidth=1)
-    for name, share in HUMANS.items():
-        axes.axhline(share, color="#bbb", linestyle=(0, (6, 4)), linewidth=1)
-        axes.annotate(
-            name, (1, share), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="#777"
-        )
-    axes.set(ylim=(0.3, 1.02), ylabel="accuracy", xlabel=label)

@@ -113,24 +113,18 @@ class Excerpts:
         self._words: dict[str, tuple[int, list[tuple[int, int]]]] = {}
 
     def evidence(self, pair: Pair) -> list[Evidence]:
-        """The excerpt of a pair with its segments marked: at their places in words, or else where their texts are found."""
+        """The excerpt of a pair, if the set has it, with its segments marked."""
         text, group = pair.excerpt, group_of(pair)
-        if text is None:
+        if not text:
             return []
         if group not in self._words:
             self._words[group] = len(self.texts), [match.span() for match in re.finditer(r"\S+", text)]
             self.texts.append(text)
         (number, words), marks = self._words[group], []
         for label, segment in zip("AB", pair.shown, strict=True):
-            earlier, wanted = label == pair.answer, segment.split()
-            position = pair.positions[0 if earlier else 1]
-            here = words[position : position + len(wanted)]
-            if here and [text[first:end] for first, end in here] == wanted:
-                span = here[0][0], here[-1][1]
-            elif wanted and (start := text.find(segment)) >= 0:
-                span = start, start + len(segment)
-            else:
-                continue
+            earlier = label == pair.answer
+            first = pair.positions[0 if earlier else 1]
+            span = words[first][0], words[first + len(segment.split()) - 1][1]
             marks.append(Mark(span, f"{label}, {'first' if earlier else 'second'} in the book"))
         return [Evidence(f"Excerpt {pair.excerpt_idx} of {pair.title}", number, marks)]
 

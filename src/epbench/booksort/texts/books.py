@@ -9,7 +9,7 @@ import hashlib
 import io
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from itertools import accumulate
@@ -218,11 +218,11 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
     Gutenberg header, or else from the name of the file. BadInput if the folder or its texts do not exist, one of the
     nine books is missing or changed, or a text has another encoding, has no sentences, or is there twice.
     """
-    files = text_files(folder, "the texts of the books, got no .txt files")
-    if published := all_published(files):
+    files, published = text_files(folder, "the texts of the books, got no .txt files")
+    if published:
         return _all_nine(folder, published, progress)
     books: list[Book] = []
-    for path in progress(list(files)):
+    for path in progress(files):
         raw = read_text(path)
         book = _book(path, raw, len(books), gutenberg_title(raw) or path.stem, Rules(), None)
         twin = next((Path(other.file).name for other in books if other.sha256 == book.sha256), None)
@@ -232,24 +232,20 @@ def books_from(folder: Path, progress: Progress = iter) -> list[Book]:
     return books
 
 
-def text_files(folder: Path, wanted: str) -> dict[Path, Published | None]:
-    """Return the `.txt` files of a folder in name order, each with the published book that it is named like, if it is one.
+def text_files(folder: Path, wanted: str) -> tuple[list[Path], list[tuple[Path, Published]]]:
+    """Return the `.txt` files of a folder in name order; and if all are named like published books, each with its book.
 
-    BadInput if there is no such folder, or no such file; the message says what was `wanted`.
+    The latter are in the order of the books. BadInput if there is no such folder or file; the message says what was `wanted`.
     """
     if not folder.is_dir():
         raise BadInput(f"{folder}: expected a folder of .txt files, but there is no such folder")
     files = sorted((path for path in folder.glob("*.txt") if path.is_file()), key=lambda path: path.name)
     if not files:
         raise BadInput(f"{folder}: expected {wanted}")
-    named = {path: re.fullmatch(r"(?:pg)?(\d+)(?:-0)?", path.stem) for path in files}
-    return {path: published_books().get(int(match[1])) if match else None for path, match in named.items()}
-
-
-def all_published(files: Mapping[Path, Published | None]) -> list[tuple[Path, Published]]:
-    """Return the files and their books in the order of the books, if all are published ones, else nothing."""
-    found = [(path, book) for path, book in files.items() if book]
-    return sorted(found, key=lambda item: item[1].id) if len(found) == len(files) else []
+    numbers = [(path, re.fullmatch(r"(?:pg)?(\d+)(?:-0)?", path.stem)) for path in files]
+    named = [(path, published_books().get(int(match[1]))) for path, match in numbers if match]
+    found = sorted([(path, book) for path, book in named if book], key=lambda item: item[1].id)
+    return files, found if len(found) == len(files) else []
 
 
 def _all_nine(folder: Path, files: Sequence[tuple[Path, Published]], progress: Progress) -> list[Book]:

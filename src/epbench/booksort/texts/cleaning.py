@@ -162,12 +162,9 @@ def _blocks(text: str) -> list[str]:
 
 def _plain(block: str, removed: list[Removed]) -> str:
     """Remove footnote markers and marks of italics from a paragraph; the words in italics stay."""
-    if "[" in block:
-        removed.extend(Removed("footnote marker", marker) for marker in _MARKER.findall(block))
-        block = _MARKER.sub("", block)
-    if "_" in block:
-        block = _LOOSE_ITALIC.sub("", _ITALICS.sub(r"\1", block))
-    return " ".join(block.split())
+    removed.extend(Removed("footnote marker", marker) for marker in _MARKER.findall(block))
+    plain = _LOOSE_ITALIC.sub("", _ITALICS.sub(r"\1", _MARKER.sub("", block)))
+    return " ".join(plain.split())
 
 
 def _continues(paragraph: str, following: str, *, page_breaks: bool) -> bool:

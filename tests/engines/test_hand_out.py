@@ -42,7 +42,7 @@ def test_contexts_are_divided_evenly_and_only_if_there_are_fewer_than_replicas(s
     while work := hand_out.next():
         for context, n in Counter(request.context for request in work.requests).items():
             lengths.setdefault(context, []).append(n)
-    assert not hand_out.waits
+    assert not hand_out.waiting
     assert sum(map(len, lengths.values())) == max(len(sizes), min(replicas, sum(sizes)))
     assert all(max(parts) - min(parts) <= 1 for parts in lengths.values())
 

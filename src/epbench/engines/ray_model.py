@@ -112,22 +112,18 @@ class HandOut:
 
     requests: Sequence[Request]
     replicas: int
-    _waiting: list[Work] = field(init=False)  # the largest last
+    waiting: list[Work] = field(init=False)  # the work that no replica has, the largest last
 
     def __post_init__(self) -> None:
         parts = _divided(by_context(self.requests), self.replicas)
-        self._waiting = sorted((Work(part, _size(part)) for part in parts), key=lambda work: work.size)
-
-    @property
-    def waits(self) -> bool:
-        """Whether there is work that no replica has."""
-        return bool(self._waiting)
+        self.waiting = sorted((Work(part, _size(part)) for part in parts), key=lambda work: work.size)
 
     def next(self) -> Work | None:
         """Return the work for a free replica; None if all is handed out."""
-        if not self._waiting:
+        waiting = self.waiting
+        if not waiting:
             return None
-        work, waiting = self._waiting.pop(), self._waiting
+        work = waiting.pop()
         room = sum(other.size for other in waiting) // (self.replicas * _SHARE)
         while not work.deaths and waiting and not waiting[-1].deaths and work.size + waiting[-1].size <= room:
             more = waiting.pop()
@@ -143,8 +139,8 @@ class HandOut:
         deaths = work.deaths + 1
         if deaths >= MOST_DEATHS:
             return list(unanswered)
-        self._waiting += [Work(group, _size(group), deaths) for group in by_context(unanswered)]
-        self._waiting.sort(key=lambda waiting: waiting.size)
+        self.waiting += [Work(group, _size(group), deaths) for group in by_context(unanswered)]
+        self.waiting.sort(key=lambda waiting: waiting.size)
         return []
 
 
@@ -251,7 +247,7 @@ class RayModel:
                     copy.replies = copy.actor.answer.options(num_returns="streaming").remote(work.requests)
             working = [copy for copy in self._copies if copy.work is not None]
             opening = [copy for copy in self._copies if copy.opening is not None]
-            if not working and not hand_out.waits:
+            if not working and not hand_out.waiting:
                 return
             if working or not opening:
                 alone_since = time.monotonic()

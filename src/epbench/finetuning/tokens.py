@@ -22,7 +22,7 @@ from epbench.errors import BadInput
 from epbench.files.text import read_text, shown, whole
 from epbench.finetuning.packing import Kind, Sample
 from epbench.models.hf.checkpoint import load_tokenizer, read_window
-from epbench.models.hf.prompt_tokens import PromptTokens, Span, answer_head
+from epbench.models.hf.prompt_tokens import PromptTokens, answer_head
 from epbench.models.protocol import Request
 
 _log = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ def paragraphs_of(path: Path) -> list[str]:
     return paragraphs
 
 
+Span = tuple[int, int]  # the index of the first character, and the index after the last one
 Message = Mapping[str, str]  # a turn of a conversation: its `role` (system, user or assistant) and its `content`
 
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # stands for a message; a template treats it like any other word

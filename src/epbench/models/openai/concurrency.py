@@ -117,12 +117,12 @@ class Gate:
         self._admit()
 
 
-def backoff_s(attempt: int, *, base_s: float = 1.0, longest_s: float = 60.0) -> float:
+def backoff_s(attempt: int, base_s: float = 1.0) -> float:
     """Return how many seconds to wait after failed attempt number `attempt` (from 1), so that not all return together.
 
-    The wait is uniformly distributed from 0 to `base_s · 2^(attempt - 1)`, at most `longest_s`.
+    The wait is uniformly distributed from 0 to `base_s · 2^(attempt - 1)`, at most a minute.
     """
-    return random.uniform(0.0, min(longest_s, base_s * 2.0 ** min(attempt - 1, 30)))
+    return random.uniform(0.0, min(60.0, base_s * 2.0 ** min(attempt - 1, 30)))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

@@ -38,10 +38,10 @@ def test_an_endpoint_is_asked_once_for_each_text(endpoint, tmp_path, monkeypatch
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
     endpoint.failures = [429, 500]
     found = list(load_retriever("openai:m", base_url=endpoint.url)(CHUNKS).search([CHUNKS[2], "who?"], 2))
-    assert found[0][0] == 2 and endpoint.asked == [CHUNKS, [CHUNKS[2], "who?"]]
+    assert found[0][0] == 2 and endpoint.embedded == [CHUNKS, [CHUNKS[2], "who?"]]
     again = load_retriever("openai:m", base_url=endpoint.url)([*CHUNKS, "new"])
     list(again.search([CHUNKS[2], "who?"], 2))
-    assert endpoint.asked[2:] == [["new"]]
+    assert endpoint.embedded[2:] == [["new"]]
     assert len(list(tmp_path.glob("*.vectors"))) == 1
 
 

@@ -206,7 +206,7 @@ class SampleTokens:
     def dialogue(self, id: str, messages: Sequence[Message], learn: Learn) -> Sample:
         """Return an example of following instructions, which ends with an answer; it may be longer than `max_length`.
 
-        The answers and the tokens that end them are learned, or all tokens are. BadInput if turns are others, or answers blank.
+        The answers (none is blank) and the tokens that end them are learned, or all tokens are. BadInput if turns are others.
         """
         with _naming(id):
             roles = [message["role"] for message in messages]
@@ -216,9 +216,6 @@ class SampleTokens:
                 raise BadInput(
                     f"expected the roles user, assistant, …, assistant, perhaps after system, found {listed}"
                 )
-            for number, message in enumerate(messages):
-                if message["role"] == "assistant" and not message["content"].strip():
-                    raise BadInput(f"message {number}: expected an answer, found {shown(message['content'])}")
             tokens, spans, ids, last = self._written(messages)
         learned: set[int] = set()
         for message, span in zip(messages, spans, strict=True):

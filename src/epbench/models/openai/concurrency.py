@@ -74,10 +74,7 @@ class Gate:
         if (left := self._open_at - loop.time()) > LONGEST_PAUSE_S:
             raise PauseTooLong(left)
         turn: asyncio.Future[int] = loop.create_future()
-        if again:
-            self._waiting.appendleft(turn)
-        else:
-            self._waiting.append(turn)
+        (self._waiting.appendleft if again else self._waiting.append)(turn)
         self._admit()
         try:
             return await turn

@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import pytest
 
 from epbench import BadInput
@@ -43,11 +40,3 @@ def test_an_endpoint_is_asked_once_for_each_text(endpoint, tmp_path, monkeypatch
     list(again.search([CHUNKS[2], "who?"], 2))
     assert endpoint.embedded[2:] == [["new"]]
     assert len(list(tmp_path.glob("*.vectors"))) == 1
-
-
-def test_choosing_is_light():
-    code = (
-        "import epbench.retrieval.load, epbench.retrieval.embedders, epbench.retrieval.dense, sys;"
-        "print(sorted({'torch', 'openai', 'numpy', 'sentence_transformers', 'filelock'} & sys.modules.keys()))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

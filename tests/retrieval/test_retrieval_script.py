@@ -22,10 +22,3 @@ def test_a_run_searches_by_embeddings_and_finds_them_again(script, short_book, t
     assert {p.name: p.stat().st_size for p in (tmp_path / "vectors").rglob("*.vectors")} == sizes
     runs = [json.loads((tmp_path / name / "scores.json").read_text()) for name in "ab"]
     assert runs[0] == runs[1] and runs[0]["n_questions"] == 30
-
-
-def test_an_unknown_retriever_is_refused_with_the_kinds(script, short_book, tmp_path):
-    done = script(
-        "eval_scripts/tulving.py", "--dataset", short_book, "--memory", "rag-chapter", "--retriever", "magic", "--out", tmp_path / "r",
-    )  # fmt: skip
-    assert done.returncode == 2 and "unknown retriever 'magic'" in done.stderr and not (tmp_path / "r").exists()

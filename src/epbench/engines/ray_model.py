@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 from weakref import WeakSet
 
@@ -183,7 +184,6 @@ class RayModel:
     def __init__(self, model: Model, make: Callable[[], Model], engine: Engine, gpus: float) -> None:
         self._model, self._make, self._engine, self._gpus = model, make, engine, gpus
         self.name, self.costs_nothing, self.continues_prompts = model.name, model.costs_nothing, model.continues_prompts
-        self._layout: Layout | None = None
         self._copies: list[_Copy] = []
         self._failed_starts = 0
 
@@ -202,7 +202,7 @@ class RayModel:
         """What a run notes about where its answers come from: the engine, its version, replicas, machines."""
         import ray
 
-        plan = self._plan()
+        plan = self._plan
         of_each = {"cpus_per_replica": plan.cpus, "gpus_per_replica": plan.gpus}
         return {"name": "ray", "version": ray.__version__, "replicas": plan.replicas, "nodes": plan.nodes, **of_each}
 
@@ -210,15 +210,14 @@ class RayModel:
         """What a run notes of the model beside its name; see `variant_of`."""
         return variant_of(self._model).get("model_args", {})
 
+    @cached_property
     def _plan(self) -> Layout:
-        if self._layout is None:
-            import ray
+        import ray
 
-            connect(self._engine.local)
-            nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-            sizes = [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes]
-            self._layout = spread(self._engine, self._gpus, sizes)
-        return self._layout
+        connect(self._engine.local)
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+        sizes = [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes]
+        return spread(self._engine, self._gpus, sizes)
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """Yield the replies as they arrive from any replica; see `Model.answer`.
@@ -230,7 +229,7 @@ class RayModel:
             return
         self._take_turn()
         try:
-            yield from self._answers(HandOut(requests, self._plan().replicas))
+            yield from self._answers(HandOut(requests, self._plan.replicas))
         finally:
             # A replica that still answers, because the caller has stopped, would go on for nobody.
             for copy in [copy for copy in self._copies if copy.work is not None]:
@@ -316,7 +315,7 @@ class RayModel:
 
     def _take_turn(self) -> None:
         """Have replicas, after those of other models have ended."""
-        n = self._plan().replicas
+        n = self._plan.replicas
         for other in self._holding - {self}:
             other.close()
         self._holding.add(self)
@@ -325,7 +324,7 @@ class RayModel:
     def _start(self) -> _Copy:
         import ray
 
-        plan = self._plan()
+        plan = self._plan
         on_ray: Any = ray.remote(Replica)
         actor = on_ray.options(num_cpus=plan.cpus, num_gpus=plan.gpus, scheduling_strategy="SPREAD").remote()
         return _Copy(actor, actor.open.remote(self._make, weights_of(self._model)))

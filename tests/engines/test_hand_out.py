@@ -42,21 +42,9 @@ def test_contexts_are_divided_evenly_and_only_if_there_are_fewer_than_replicas(s
     while work := hand_out.next():
         for context, n in Counter(request.context for request in work.requests).items():
             lengths.setdefault(context, []).append(n)
-    assert not hand_out.waits
+    assert not hand_out.waiting
     assert sum(map(len, lengths.values())) == max(len(sizes), min(replicas, sum(sizes)))
     assert all(max(parts) - min(parts) <= 1 for parts in lengths.values())
-
-
-def test_after_a_death_each_context_is_alone_so_that_one_cannot_take_others_with_it():
-    requests = requests_of([1] * 40)
-    hand_out = HandOut(requests, 2)
-    failed, answered = [], []
-    while work := hand_out.next():
-        if any(r.id == "7-0" for r in work.requests):  # this one ends every replica
-            failed += hand_out.lost(work, work.requests)
-        else:
-            answered += work.requests
-    assert [r.id for r in failed] == ["7-0"] and len(answered) == 39
 
 
 def test_small_contexts_are_handed_out_together_and_less_and_less_of_them():

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from peft import LoraConfig, get_peft_model
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import AutoModelForCausalLM, Qwen2Config, T5Config
+from transformers import AutoModelForCausalLM, T5Config
 
 from epbench.finetuning.cost import parameters_of, peak_flops, training_flops, utilization
 from epbench.finetuning.launching import Ranks
 from epbench.finetuning.run import with_speed
-from tests.finetuning.small_configs import CONFIGS, LLAMA, LLAMA_3_8B, SHAPE
+from tests.finetuning.small_configs import CONFIGS, LLAMA, LLAMA_3_8B
 from tests.refusals import refusal
 
 
@@ -29,13 +29,6 @@ def test_parameters_are_those_of_the_model_and_of_peft(name):
     fan = {"fan_in_fan_out": True} if name == "gpt2" else {}
     adapted = get_peft_model(model, LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM", **fan))
     assert found.lora(4) == adapted.get_nb_trainable_parameters()[0]
-
-
-def test_the_head_that_is_the_embedding_counts_once_as_memory_and_once_as_work():
-    found = parameters_of(CONFIGS["qwen2"])
-    apart = parameters_of(Qwen2Config(**SHAPE, num_hidden_layers=2, tie_word_embeddings=False))
-    assert apart.total == found.total + found.head
-    assert apart.multiplied == found.multiplied
 
 
 @pytest.mark.slow
@@ -77,9 +70,7 @@ def test_packing_samples_into_a_row_changes_no_operations(lengths, causal):
 @pytest.mark.parametrize(
     ("name", "peak"),
     [
-        ("NVIDIA A100-SXM4-80GB", 312e12),
         ("NVIDIA A100 80GB PCIe", 312e12),
-        ("NVIDIA H100 PCIe", 756e12),
         ("NVIDIA H200", 989e12),
         ("NVIDIA H20", 148e12),
         ("AMD Instinct MI300X", 1307.4e12),

@@ -131,10 +131,7 @@ def test_the_estimate_is_near_the_peak_of_a_real_process(name):
     how = {"row_tokens": row_tokens, "checkpointing": checkpointing, "autocast": autocast}
     command = [
         sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "tests.finetuning.measured_peak",
+        *"-W ignore -m tests.finetuning.measured_peak".split(),
         json.dumps({"config": config, **how}),
     ]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MALLOC_MMAP_THRESHOLD_": "131072"}

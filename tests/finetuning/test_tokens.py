@@ -166,7 +166,6 @@ def test_a_template_that_fails_or_changes_messages_is_refused(template, message)
     [
         (TALK[:2], "expected the roles user, assistant, …, assistant, perhaps after system, found system, user"),
         ([], "expected the roles user, assistant, …, assistant, perhaps after system, found nothing"),
-        ([TALK[1], {"role": "assistant", "content": " "}], "message 1: expected an answer, found ' '"),
     ],
 )
 def test_other_turns_are_refused(talk, message):

@@ -14,8 +14,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any, ClassVar
+
+from tests.loopback import Handler, Loopback
 
 Body = dict[str, Any]
 
@@ -82,7 +84,7 @@ class Call:
         return self.user.rpartition("\n\n")[2]
 
 
-class LoopbackEndpoint:
+class LoopbackEndpoint(Loopback):
     """The double, serving between `with` and its end.
 
     Attributes:
@@ -90,6 +92,8 @@ class LoopbackEndpoint:
         open, answered, peak: how many calls are open now, were answered so far, and were open at once at most.
         stuck: whether an answer was held so long that it was given up and sent.
     """
+
+    path = "/v1/chat/completions"
 
     def __init__(
         self,
@@ -122,21 +126,14 @@ class LoopbackEndpoint:
         self.peak = self.open = self.answered = 0
         self._lock = threading.Condition()
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", port), type("BoundHandler", (_Handler,), {"endpoint": self}))
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        super().__init__(_Server(("127.0.0.1", port), type("BoundHandler", (_Handler,), {"endpoint": self})))
         self.port = self._server.server_port
-        self.url = f"http://127.0.0.1:{self.port}/v1"
+        self.url += "/v1"
 
-    def __enter__(self) -> LoopbackEndpoint:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.closing.set()  # ends what hangs
         self.recheck()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__(*error)
 
     def paid(self) -> Counter[str]:
         """How often each question was answered: the client was there when the answer was sent, and may have read it."""
@@ -193,13 +190,10 @@ class _Server(ThreadingHTTPServer):
         """Clients that hang up are part of the game."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     endpoint: ClassVar[LoopbackEndpoint]
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
 
     def do_GET(self, content: bytes = b"") -> None:
         path = self.path.partition("?")[0]
@@ -210,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers["Content-Length"]))
         path, _, query = self.path.partition("?")
-        if path != "/v1/chat/completions":
+        if path != self.endpoint.path:
             return self.do_GET(content)
         body = json.loads(content)
         call = self.endpoint.begin(body, {name.lower(): value for name, value in self.headers.items()})
@@ -243,16 +237,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.endpoint.closing.wait(60)
         elif fault.kind == "cut":
             self._send(200, b'{"choices": [{"mess', {"Content-Length": "1000"})
-        self._hang_up()
-
-    def _hang_up(self) -> None:
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        about = {"Content-Type": "application/json", "Content-Length": str(len(content))}
-        for name, value in (about | (headers or {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
+        self.reply(status, content, {"Content-Type": "application/json"} | (headers or {}))

@@ -12,26 +12,14 @@ from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, name_of, weights_of
 from epbench.models.vllm import VllmModel
 from epbench.tulving.reader.lexical import LexicalReader
+from tests.models.conftest import TEXT
 from tests.models.tiny_adapter import put_in_hub_cache
-from tests.tiny_model import make_tiny_model
-
-TEXT = "Zoe Brown sang at High Line on May 07, 2024. " * 50
 
 
 @pytest.fixture(autouse=True)
 def store(tmp_path, monkeypatch):
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache/weights.json"
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT, ends=True)
-
-
-@pytest.fixture
-def folder(tiny, tmp_path):
-    return shutil.copytree(tiny, tmp_path / "model")
 
 
 @pytest.fixture

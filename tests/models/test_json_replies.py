@@ -56,10 +56,7 @@ def test_the_last_object_with_the_keys_counts():
 @given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_as_text_is_that_number(number):
     assert number_of(number) == number
-    try:
-        read = number_of(f" {number}\n")
-    except OverflowError:  # would be a fault: an integer may be longer than a float can be
-        pytest.fail("a text must never raise")
+    read = number_of(f" {number}\n")  # an integer may be longer than a float can be
     assert read is None or read == float(number)
 
 

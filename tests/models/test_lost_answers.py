@@ -151,11 +151,8 @@ def output(text, finish, n=1024, **more):
 @pytest.mark.parametrize(
     ("text", "finish", "opening", "failure", "ended"),
     [
-        ("May 07", "stop", "", None, "stop"),
-        ('{"a": 1}', "length", "", None, "length"),
         ("<|end|>", "stop", "", EMPTY, "empty"),
         ("Look and look", "length", "<think>\n", THOUGHT, "length"),
-        ("Look and look", "stop", "<think>\n", NOTHING_AFTER, "empty"),
         ("Look.</think>May 07", "stop", "<think>\n", None, "stop"),
         ("May", "abort", "", "vLLM ended the answer: abort", "stop"),
     ],
@@ -165,9 +162,7 @@ def test_what_the_engine_lost_is_a_failure(text, finish, opening, failure, ended
     assert (reply.failure, reply.ended, reply.usage.completion) == (failure, ended, 1024)
 
 
-def test_the_engine_keeps_cut_texts_and_labels():
-    kept = engine_reads(output("On May", "length"), replace(ASKED, keep_cut=True))
-    assert (kept.text, kept.failure, kept.ended) == ("On May", None, "length")
+def test_the_engine_gives_labels_their_probabilities():
     first = {7: SimpleNamespace(logprob=-0.5), 8: SimpleNamespace(logprob=-1.5)}
     made = output("<|end|>", "length", 1, logprobs=[first])
     reply = engine_reads(made, LABELLED)

@@ -11,18 +11,13 @@ from epbench.models.fingerprint import commit_of, weights_fingerprint
 from epbench.models.hf.model import TransformersModel, Variant, find_variant
 from epbench.models.protocol import Request, Sampling, name_of, variant_of, weights_of
 from epbench.models.vllm import VllmModel, variant_arguments
+from tests.models.conftest import TEXT
 from tests.models.tiny_adapter import make_adapter, put_in_hub_cache
 from tests.refusals import refusal
 from tests.tiny_model import make_tiny_model
 
-TEXT = "Zoe Brown sang at High Line on May 07, 2024. " * 50
 OLD, NEW = "a" * 40, "b" * 40
-REQUESTS = [Request(f"{n}", "", TEXT[:200], f"Who sang {n} times?", Sampling(8)) for n in range(3)]
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT)
+REQUESTS = [Request(f"{n}", "", TEXT[:200], f"Who left {n} times?", Sampling(8)) for n in range(3)]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +28,7 @@ def adapter(tiny):
 @pytest.fixture
 def on_hub(tiny, tmp_path):
     """A model with two commits; main is the newer one, of other weights."""
-    newer = make_tiny_model(tmp_path / "newer", TEXT, seed=1)
+    newer = make_tiny_model(tmp_path / "newer", TEXT, window=4096, seed=1)
     put_in_hub_cache("org/tiny", {OLD: tiny, NEW: newer}, {"main": NEW, "v1": OLD})
     commit_of.cache_clear()
     yield "org/tiny"
@@ -50,7 +45,7 @@ def test_a_revision_is_its_commit(on_hub, revision, commit):
         assert model.identity == f"{model.name}@{commit}"
         assert name_of(model.identity) == model.name
         assert variant_of(model) == {"model_args": {"revision": revision, "commit": commit}}
-        assert model.window() == 32768 and model.count_tokens(REQUESTS[0])[0] > 10
+        assert model.window() == 4096 and model.count_tokens(REQUESTS[0])[0] > 10
 
 
 @pytest.mark.slow

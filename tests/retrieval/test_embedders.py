@@ -3,9 +3,9 @@ import shutil
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from epbench.errors import BadInput
-from epbench.retrieval.dense import Dense, VectorCache
 from epbench.retrieval.embedders import SentenceTransformerEmbedder, query_instruction
 
 EN = "Represent this sentence for searching relevant passages: "
@@ -60,29 +60,9 @@ def test_the_name_is_of_the_content_not_of_the_place(tiny_model, tmp_path):
     (moved / "onnx/model.bin").write_text("not read")
     (moved / "README.md").write_text("not read")
     assert SentenceTransformerEmbedder(str(moved)).name == first
-    config = (moved / "config.json").read_text().replace('"layer_norm_eps": 1e-12', '"layer_norm_eps": 1e-6')
-    (moved / "config.json").write_text(config)
+    (weights,) = moved.rglob("model.safetensors")
+    save_file({name: part + 1 for name, part in load_file(weights).items()}, weights, metadata={"format": "pt"})
     assert SentenceTransformerEmbedder(str(moved)).name != first
-
-
-def test_a_model_that_is_swapped_in_place_finds_no_vectors_of_the_other(tiny_model, tmp_path):
-    import torch
-    from safetensors.torch import load_file, save_file
-
-    folder = copied(tiny_model, tmp_path / "tiny")
-    texts, found = ["the red cat sat", "blue fox"], []
-    for _ in range(2):
-        embedder = SentenceTransformerEmbedder(str(folder))
-        index = Dense(texts, embedder, VectorCache(tmp_path / "vectors", embedder.name))
-        found.append(index._chunks)
-        (weights,) = folder.rglob("model.safetensors")
-        torch.manual_seed(7)
-        changed = {
-            name: torch.randn_like(part) if "word" in name else part for name, part in load_file(weights).items()
-        }
-        save_file(changed, weights, metadata={"format": "pt"})
-    assert len(list((tmp_path / "vectors").glob("*.vectors"))) == 2
-    assert not np.allclose(found[0], found[1], atol=1e-3)
 
 
 def test_a_model_in_the_hubs_cache_is_named_by_its_commit(tiny_model, tmp_path, monkeypatch):

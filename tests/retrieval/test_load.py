@@ -1,10 +1,10 @@
-import subprocess
-import sys
-
 import pytest
 
 from epbench import BadInput
+from epbench.memories.load import load_memory
 from epbench.retrieval.load import Bm25, load_retriever
+from tests.scripts.in_process import ran
+from tests.scripts.run_files import scores_of
 
 CHUNKS = ["the red cat sat at the park", "the blue dog ran on the hill", "the green bird sang in the park"]
 
@@ -38,16 +38,31 @@ def test_an_endpoint_is_asked_once_for_each_text(endpoint, tmp_path, monkeypatch
     monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path))
     endpoint.failures = [429, 500]
     found = list(load_retriever("openai:m", base_url=endpoint.url)(CHUNKS).search([CHUNKS[2], "who?"], 2))
-    assert found[0][0] == 2 and endpoint.asked == [CHUNKS, [CHUNKS[2], "who?"]]
+    assert found[0][0] == 2 and endpoint.embedded == [CHUNKS, [CHUNKS[2], "who?"]]
     again = load_retriever("openai:m", base_url=endpoint.url)([*CHUNKS, "new"])
     list(again.search([CHUNKS[2], "who?"], 2))
-    assert endpoint.asked[2:] == [["new"]]
+    assert endpoint.embedded[2:] == [["new"]]
     assert len(list(tmp_path.glob("*.vectors"))) == 1
 
 
-def test_choosing_is_light():
-    code = (
-        "import epbench.retrieval.load, epbench.retrieval.embedders, epbench.retrieval.dense, sys;"
-        "print(sorted({'torch', 'openai', 'numpy', 'sentence_transformers', 'filelock'} & sys.modules.keys()))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+@pytest.mark.slow
+def test_a_run_searches_by_embeddings_and_finds_them_again(short_book, tiny_model, tmp_path, monkeypatch):
+    monkeypatch.setenv("EPBENCH_CACHE", str(tmp_path / "vectors"))
+    how, found = f"--memory rag-paragraph --retriever st:{tiny_model} --limit 30", []
+    for out in (tmp_path / "a", tmp_path / "b"):
+        ran(f"eval_scripts/tulving.py --dataset {short_book} {how} --out", out)
+        sizes = {path.name: path.stat().st_size for path in (tmp_path / "vectors").rglob("*.vectors")}
+        found.append((sizes, scores_of(out)))
+    assert found[0] == found[1] and found[0][0] and found[0][1]["n_questions"] == 30
+
+
+def test_a_store_is_searched_by_the_given_model(tiny_model, tmp_path):
+    system = load_memory(f"verbatim-dense:{tiny_model}", {})
+    stores = [system.open(tmp_path) for _ in range(2)]
+    texts = ("where was the race", "who sings", "the race")
+    for store in stores:
+        for text in texts:
+            store.store_conversation([{"role": "user", "content": text, "timestamp": "2025-01-06T09:00:00"}])
+    for text in texts:
+        assert [store.retrieve_memories(text, [], 1) for store in stores] == [[text]] * 2
+    assert len(stores[0].retrieve_memories("who", [], 5)) == 3 and system.baseline

@@ -1,7 +1,5 @@
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,9 @@ from hypothesis import strategies as st
 
 from epbench.errors import BadInput, RunFailed
 from epbench.retrieval.dense import Dense, VectorCache, text_key
+from tests.loopback import wait_until
 from tests.retrieval.counting_embedder import CountingEmbedder, vector
+from tests.scripts.in_process import ROOT
 
 TEXTS = [f"text {i}" for i in range(12)]
 
@@ -121,32 +121,25 @@ def test_vectors_of_another_size_begin_the_file_anew(tmp_path, caplog):
 
 WORK = """
 import sys
-sys.path.insert(0, {here!r})
-from tests.retrieval.counting_embedder import CountingEmbedder
 from pathlib import Path
-from epbench.retrieval.dense import Dense
-from epbench.retrieval.dense import VectorCache
-texts = [f"text {{i}}" for i in range(*map(int, sys.argv[2:4]))]
-embedder = CountingEmbedder(batch_bytes=40, seconds=float(sys.argv[4]))
-print("ready", flush=True)
-Dense(texts, embedder, VectorCache(Path(sys.argv[1]), "counting"))
+from epbench.retrieval.dense import Dense, VectorCache
+from tests.retrieval.counting_embedder import CountingEmbedder
+folder, start, end, seconds = sys.argv[1:]
+texts = [f"text {i}" for i in range(int(start), int(end))]
+Dense(texts, CountingEmbedder(batch_bytes=40, seconds=float(seconds)), VectorCache(Path(folder), "counting"))
 """
 
 
-def work(folder, start, end, seconds):
-    code = WORK.format(here=str(Path(__file__).parents[2]))
-    arguments = [sys.executable, "-c", code, str(folder), str(start), str(end), str(seconds)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+def work(*given):
+    return subprocess.Popen([sys.executable, "-c", WORK, *map(str, given)], cwd=ROOT)
 
 
 def test_what_a_killed_process_embedded_is_kept(tmp_path):
     process = work(tmp_path, 0, 400, 0.1)
     cache = VectorCache(tmp_path, "counting")
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not (cache.path.exists() and cache.path.stat().st_size > 48 + 68 * 20):
-        time.sleep(0.01)
+    wait_until(lambda: cache.path.exists() and cache.path.stat().st_size > 48 + 68 * 20)
     process.kill()
-    process.communicate()
+    process.wait()
     kept = (cache.path.stat().st_size - 48) // 68
     assert 20 <= kept < 400
     embedder = CountingEmbedder()
@@ -157,9 +150,7 @@ def test_what_a_killed_process_embedded_is_kept(tmp_path):
 
 def test_two_processes_share_a_file(tmp_path):
     together = [work(tmp_path, 0, 300, 0.001), work(tmp_path, 200, 500, 0.001)]
-    for process in together:
-        process.communicate(timeout=60)
-        assert process.returncode == 0
+    assert [process.wait(60) for process in together] == [0, 0]
     texts = [f"text {i}" for i in range(500)]
     found = VectorCache(tmp_path, "counting").read(keyed(texts))
     assert len(found) == 500 and all(np.array_equal(found[key], v) for key, v in keyed(texts).items())

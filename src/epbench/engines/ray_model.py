@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 from weakref import WeakSet
 
@@ -112,22 +113,18 @@ class HandOut:
 
     requests: Sequence[Request]
     replicas: int
-    _waiting: list[Work] = field(init=False)  # the largest last
+    waiting: list[Work] = field(init=False)  # the work that no replica has, the largest last
 
     def __post_init__(self) -> None:
         parts = _divided(by_context(self.requests), self.replicas)
-        self._waiting = sorted((Work(part, _size(part)) for part in parts), key=lambda work: work.size)
-
-    @property
-    def waits(self) -> bool:
-        """Whether there is work that no replica has."""
-        return bool(self._waiting)
+        self.waiting = sorted((Work(part, _size(part)) for part in parts), key=lambda work: work.size)
 
     def next(self) -> Work | None:
         """Return the work for a free replica; None if all is handed out."""
-        if not self._waiting:
+        waiting = self.waiting
+        if not waiting:
             return None
-        work, waiting = self._waiting.pop(), self._waiting
+        work = waiting.pop()
         room = sum(other.size for other in waiting) // (self.replicas * _SHARE)
         while not work.deaths and waiting and not waiting[-1].deaths and work.size + waiting[-1].size <= room:
             more = waiting.pop()
@@ -143,8 +140,8 @@ class HandOut:
         deaths = work.deaths + 1
         if deaths >= MOST_DEATHS:
             return list(unanswered)
-        self._waiting += [Work(group, _size(group), deaths) for group in by_context(unanswered)]
-        self._waiting.sort(key=lambda waiting: waiting.size)
+        self.waiting += [Work(group, _size(group), deaths) for group in by_context(unanswered)]
+        self.waiting.sort(key=lambda waiting: waiting.size)
         return []
 
 
@@ -187,7 +184,6 @@ class RayModel:
     def __init__(self, model: Model, make: Callable[[], Model], engine: Engine, gpus: float) -> None:
         self._model, self._make, self._engine, self._gpus = model, make, engine, gpus
         self.name, self.costs_nothing, self.continues_prompts = model.name, model.costs_nothing, model.continues_prompts
-        self._layout: Layout | None = None
         self._copies: list[_Copy] = []
         self._failed_starts = 0
 
@@ -206,7 +202,7 @@ class RayModel:
         """What a run notes about where its answers come from: the engine, its version, replicas, machines."""
         import ray
 
-        plan = self._plan()
+        plan = self._plan
         of_each = {"cpus_per_replica": plan.cpus, "gpus_per_replica": plan.gpus}
         return {"name": "ray", "version": ray.__version__, "replicas": plan.replicas, "nodes": plan.nodes, **of_each}
 
@@ -214,15 +210,14 @@ class RayModel:
         """What a run notes of the model beside its name; see `variant_of`."""
         return variant_of(self._model).get("model_args", {})
 
+    @cached_property
     def _plan(self) -> Layout:
-        if self._layout is None:
-            import ray
+        import ray
 
-            connect(self._engine.local)
-            nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-            sizes = [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes]
-            self._layout = spread(self._engine, self._gpus, sizes)
-        return self._layout
+        connect(self._engine.local)
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+        sizes = [(int(node.get("CPU", 0)), node.get("GPU", 0.0)) for node in nodes]
+        return spread(self._engine, self._gpus, sizes)
 
     def answer(self, requests: Sequence[Request]) -> Generator[Reply]:
         """Yield the replies as they arrive from any replica; see `Model.answer`.
@@ -234,7 +229,7 @@ class RayModel:
             return
         self._take_turn()
         try:
-            yield from self._answers(HandOut(requests, self._plan().replicas))
+            yield from self._answers(HandOut(requests, self._plan.replicas))
         finally:
             # A replica that still answers, because the caller has stopped, would go on for nobody.
             for copy in [copy for copy in self._copies if copy.work is not None]:
@@ -251,7 +246,7 @@ class RayModel:
                     copy.replies = copy.actor.answer.options(num_returns="streaming").remote(work.requests)
             working = [copy for copy in self._copies if copy.work is not None]
             opening = [copy for copy in self._copies if copy.opening is not None]
-            if not working and not hand_out.waits:
+            if not working and not hand_out.waiting:
                 return
             if working or not opening:
                 alone_since = time.monotonic()
@@ -320,7 +315,7 @@ class RayModel:
 
     def _take_turn(self) -> None:
         """Have replicas, after those of other models have ended."""
-        n = self._plan().replicas
+        n = self._plan.replicas
         for other in self._holding - {self}:
             other.close()
         self._holding.add(self)
@@ -329,7 +324,7 @@ class RayModel:
     def _start(self) -> _Copy:
         import ray
 
-        plan = self._plan()
+        plan = self._plan
         on_ray: Any = ray.remote(Replica)
         actor = on_ray.options(num_cpus=plan.cpus, num_gpus=plan.gpus, scheduling_strategy="SPREAD").remote()
         return _Copy(actor, actor.open.remote(self._make, weights_of(self._model)))

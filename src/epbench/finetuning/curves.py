@@ -125,11 +125,10 @@ def perplexity_table(epochs: Sequence[Record], notes: Sequence[str] = (), *, epi
     """What remembering costs: a row for each measured epoch, with the perplexity of trained and of other texts."""
     shown = epoch_name if episodic else str
     names = list(dict.fromkeys(name for record in epochs for name in record["perplexity"]))
-    found = [[one["perplexity"].get(name) for name in names] for one in epochs]
-    rows = [
-        [shown(one["epoch"]), *("–" if value is None else f"{value:,.2f}" for value in values)]
-        for one, values in zip(epochs, found, strict=True)
-    ]
+    rows = []
+    for one in epochs:
+        values = map(one["perplexity"].get, names)
+        rows.append([shown(one["epoch"]), *("–" if value is None else f"{value:,.2f}" for value in values)])
     return Table(["epoch", *(name.replace("_", " ") for name in names)], rows, "Perplexity", notes)
 
 

@@ -120,11 +120,10 @@ def _in_order(records: Mapping[str, Mapping[str, Any]], name: str) -> list[Recor
 
 def _release() -> None:
     """Give back the memory that no tensor uses any more."""
-    import torch
+    from epbench.models.hf.prefix_rows import release
 
     gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    release()
 
 
 def with_speed(record: Mapping[str, Any], base: str, ranks: Ranks, *, lora: bool = False) -> dict[str, Any]:

@@ -69,13 +69,12 @@ def row_tensors(samples: Sequence[Sample], row: Row) -> dict[str, torch.Tensor]:
     one. A token that is not learned has the label -100; labels are not shifted. In an empty row none of two tokens is learned.
     """
     chosen = [samples[i] for i in row] or [Sample("", "text", [0, 0], [False, False])]
-    features = [{"input_ids": list(one.ids), "labels": _labels(one)} for one in chosen]
+    features = []
+    for one in chosen:
+        labels = [id_ if learned else _IGNORED for id_, learned in zip(one.ids, one.learned, strict=True)]
+        features.append({"input_ids": list(one.ids), "labels": labels})
     tensors: dict[str, torch.Tensor] = _FLATTENED(features)
     return tensors
-
-
-def _labels(sample: Sample) -> list[int]:
-    return [id_ if learned else _IGNORED for id_, learned in zip(sample.ids, sample.learned, strict=True)]
 
 
 def accumulate(

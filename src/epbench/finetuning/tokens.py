@@ -22,7 +22,7 @@ from epbench.errors import BadInput
 from epbench.files.text import read_text, shown, whole
 from epbench.finetuning.packing import Kind, Sample
 from epbench.models.hf.checkpoint import load_tokenizer, read_window
-from epbench.models.hf.prompt_tokens import PromptTokens, Span, answer_head
+from epbench.models.hf.prompt_tokens import PromptTokens, answer_head
 from epbench.models.protocol import Request
 
 _log = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ def paragraphs_of(path: Path) -> list[str]:
     return paragraphs
 
 
+Span = tuple[int, int]  # the index of the first character, and the index after the last one
 Message = Mapping[str, str]  # a turn of a conversation: its `role` (system, user or assistant) and its `content`
 
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # stands for a message; a template treats it like any other word
@@ -205,7 +206,7 @@ class SampleTokens:
     def dialogue(self, id: str, messages: Sequence[Message], learn: Learn) -> Sample:
         """Return an example of following instructions, which ends with an answer; it may be longer than `max_length`.
 
-        The answers and the tokens that end them are learned, or all tokens are. BadInput if turns are others, or answers blank.
+        The answers (none is blank) and the tokens that end them are learned, or all tokens are. BadInput if turns are others.
         """
         with _naming(id):
             roles = [message["role"] for message in messages]
@@ -215,9 +216,6 @@ class SampleTokens:
                 raise BadInput(
                     f"expected the roles user, assistant, …, assistant, perhaps after system, found {listed}"
                 )
-            for number, message in enumerate(messages):
-                if message["role"] == "assistant" and not message["content"].strip():
-                    raise BadInput(f"message {number}: expected an answer, found {shown(message['content'])}")
             tokens, spans, ids, last = self._written(messages)
         learned: set[int] = set()
         for message, span in zip(messages, spans, strict=True):

@@ -54,8 +54,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
     """What to do when a prompt does not fit the model's window."""
 
     def __init__(self, model: Model, *, prompt_hash: str, repair: str, max_tokens: int) -> None:
-        self.model, self.prompt_hash, self.max_tokens = model, prompt_hash, max_tokens
-        self._repair = repair
+        self.model, self.prompt_hash, self.repair, self.max_tokens = model, prompt_hash, repair, max_tokens
 
     @property
     def name(self) -> str:
@@ -96,7 +95,7 @@ class BaseModelJudge(ABC, Generic[InputT, VerdictT]):
         with scratch as folder, closing(Journal(calls or Path(folder) / "calls.jsonl")) as journal:
             waiting: dict[str, _Course[InputT, VerdictT]] = {}  # by the key of the request whose reply is awaited
             for key, judge_input in {judge_input.key(self): judge_input for judge_input in inputs}.items():
-                if judgement := _Course(self, judge_input, key, self._repair).advance(None, journal, waiting):
+                if judgement := _Course(self, judge_input, key).advance(None, journal, waiting):
                     yield judgement
             while waiting:
                 asked, waiting = waiting, {}
@@ -121,9 +120,9 @@ class _Lost(Exception):
 class _Course(Generic[InputT, VerdictT]):
     """The judging of one input, call by call. `request` is the one whose reply it waits for."""
 
-    def __init__(self, judge: BaseModelJudge[InputT, VerdictT], judge_input: InputT, key: str, repair: str) -> None:
+    def __init__(self, judge: BaseModelJudge[InputT, VerdictT], judge_input: InputT, key: str) -> None:
         self.request: Request
-        self._judge, self._input, self._key, self._repair = judge, judge_input, key, repair
+        self._judge, self._input, self._key = judge, judge_input, key
         self._raw: list[str] = []
         self._usage = Usage()
         self._void: list[str] = []  # keys of calls that the next start has to make again
@@ -159,7 +158,7 @@ class _Course(Generic[InputT, VerdictT]):
             return read((yield from self._reply(request)))
         except UnusableReply as error:
             problem = str(error)
-        question = f"{request.question}\n\n{self._repair.format(problem=problem)}"
+        question = f"{request.question}\n\n{self._judge.repair.format(problem=problem)}"
         repeated = replace(request, question=question, repeat=request.repeat + 1)
         try:
             return read((yield from self._reply(repeated)))

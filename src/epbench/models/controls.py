@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
 from epbench.errors import BadInput
@@ -64,8 +64,7 @@ class Controls:
     @property
     def given(self) -> dict[str, Any]:
         """The controls that are given, by name."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in values.items() if value is not None and value not in ({}, [])}
+        return {name: value for name, value in asdict(self).items() if value not in (None, {}, [])}
 
     @property
     def mark(self) -> str:

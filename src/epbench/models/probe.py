@@ -71,23 +71,24 @@ def _long_text(model: Model, ask: Request, window: int | None) -> Iterator[Findi
     questions = ["Where does Odile Marchetti keep the brass key?", "Which line tells where the brass key is?"]
     asked = [replace(ask, id=f"long-{n}", context=context, question=question) for n, question in enumerate(questions)]
     replies = {reply.id: reply for reply in _answers(model, asked)}
-    first, second = (replies.get(request.id) for request in asked)
-    if first is None or first.failure is not None:
-        yield Finding("reads a long text", "failed", first.failure or "" if first else "no reply")
+    first, second = (replies[request.id] for request in asked)
+    what = "reads a long text"
+    if first.failure is not None:
+        yield Finding(what, "failed", first.failure)
         return
     counted, sent = first.usage.prompt, model.count_tokens(asked[0])[0]
-    what = "reads a long text"
     if counted and counted < 0.6 * sent:  # a token has 4 to 5 characters in English
         yield Finding(what, "failed", f"it read {counted:,} of about {sent:,} tokens: prompts are cut off")
     else:
         finds = "finds" if "green kettle" in first.text.lower() else "does not find"
         yield Finding(what, "yes", f"{counted:,} tokens; {finds} a fact in it")
-    cached = second.usage.cached if second else 0
+    cached = second.usage.cached
     yield Finding("reads a shared text once", "yes" if cached else "no", f"{cached:,} tokens of the second prompt")
 
 
 def _answer(model: Model, request: Request) -> Reply:
-    return next(iter(_answers(model, [request])), Reply("", request.id, failure="no reply"))
+    (reply,) = _answers(model, [request])
+    return reply
 
 
 def _answers(model: Model, requests: list[Request]) -> list[Reply]:

@@ -274,18 +274,6 @@ class RuleBasedReader(ABC):
         """Answer one request."""
 
 
-def batches_by_context(
-    requests: Iterable[Request], tokens: Callable[[Request], int], room: int
-) -> Iterator[tuple[list[Request], list[Request]]]:
-    """Split requests into batches: the first of each context and, once these are answered, the others of these contexts.
-
-    Short contexts share a batch, as one after the other they would leave the engine idle. `tokens` counts those of a prompt;
-    `room` is how many the first prompts of a batch may have together.
-    """
-    for groups in packed(by_context(requests), lambda group: tokens(group[0]), room):
-        yield [group[0] for group in groups], [request for group in groups for request in group[1:]]
-
-
 def packed(
     items: Iterable[T], size_of: Callable[[T], int], most: int, most_items: float = math.inf
 ) -> Iterator[list[T]]:

@@ -6,7 +6,6 @@ import logging
 import math
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, islice
 from typing import Any
@@ -16,8 +15,7 @@ from epbench.files.json_files import read_json
 from epbench.files.typed import Whole, fields
 from epbench.models.controls import AS_IT_IS, Controls
 from epbench.models.hf.model import LocalModel, Variant
-from epbench.models.protocol import Reply, Request, Usage, batches_by_context, too_long
-from epbench.models.replies import as_answered, split_reasoning
+from epbench.models.protocol import Reply, Request, Usage, by_context, packed, too_long
 
 log = logging.getLogger(__name__)
 
@@ -76,10 +74,10 @@ class VllmModel(LocalModel):
         """
         if not requests:
             return
-        room = self._room()
-        for first, rest in batches_by_context(requests, lambda request: len(self.prompts.ids(request)), room):
-            yield from self._answer_batch(first, repeated=False)
-            yield from self._answer_batch(rest, repeated=True)
+        # Short contexts share a batch, as one after the other they would leave the engine idle.
+        for groups in packed(by_context(requests), lambda group: len(self.prompts.ids(group[0])), self._room()):
+            yield from self._answer_batch([group[0] for group in groups], repeated=False)
+            yield from self._answer_batch([request for group in groups for request in group[1:]], repeated=True)
         if self.hit_rate is not None:
             log.info("%s: %.1f %% of the repeated prompt tokens came from the cache", self.name, 100 * self.hit_rate)
 
@@ -183,10 +181,11 @@ class VllmModel(LocalModel):
 
     def _read(self, request: Request, output: Any) -> Reply:
         """Read the reply in a finished `RequestOutput`; it is a failure if there is no answer in it."""
-        key, completion = request.key(self.identity), output.outputs[0]
+        completion = output.outputs[0]
         usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(completion.token_ids))
         if completion.finish_reason not in ("stop", "length"):
-            return Reply(key, request.id, failure=f"vLLM ended the answer: {completion.finish_reason}", usage=usage)
+            why = f"vLLM ended the answer: {completion.finish_reason}"
+            return Reply(request.key(self.identity), request.id, failure=why, usage=usage)
         probabilities = None
         if request.labels:
             first = completion.logprobs[0]
@@ -194,12 +193,8 @@ class VllmModel(LocalModel):
                 label: min(1.0, math.fsum(math.exp(first[token].logprob) for token in ids))
                 for label, ids in self.prompts.label_ids(request.labels).items()
             }
-        thoughts = split_reasoning(self.prompts.opening(request) + completion.text)
-        reasoning, answer = map(self.prompts.without_specials, thoughts)
-        if reasoning:
-            usage = replace(usage, thinking=self.prompts.length(reasoning))
-        reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
-        return as_answered(request, reply, cut=completion.finish_reason == "length")
+        cut = completion.finish_reason == "length"
+        return self._replied(request, completion.text, usage, probabilities, cut=cut)
 
 
 def _reason(error: Exception) -> str:

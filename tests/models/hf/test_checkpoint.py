@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 
 import psutil
 import pytest
@@ -12,19 +13,16 @@ from epbench.models.hf.checkpoint import label_ids, load_tokenizer, read_window
 from epbench.models.hf.memory import available_memory
 from epbench.models.protocol import Request
 from epbench.models.vllm import VllmModel
+from tests.models.conftest import TEXT
 from tests.refusals import refusal
-from tests.tiny_model import make_tiny_model
 
-TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
 REQUEST = Request("1", "You read.", TEXT, "Who left?")
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    folder = make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT, window=4096)
-    for weights in folder.glob("*.safetensors"):
-        weights.unlink()  # nothing here may need them
-    return str(folder)
+@pytest.fixture
+def tiny(tiny, tmp_path):
+    """A model without its weights, which nothing here may need."""
+    return str(shutil.copytree(tiny, tmp_path / "model", ignore=shutil.ignore_patterns("*.safetensors")))
 
 
 def test_the_smaller_of_config_and_tokenizer_is_the_window(tiny):

@@ -17,18 +17,13 @@ from epbench.models.hf import gguf_files, memory
 from epbench.models.hf.checkpoint import find_checkpoint
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
+from tests.models.conftest import TEXT
 from tests.models.tiny_gguf import write_gguf
 from tests.refusals import refusal
 from tests.tiny_model import CHAT, make_tiny_model
 
 checkpoint_of = partial(gguf_files.checkpoint_of, dtype=torch.float32)
-TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
 ASKED = Request("1", "You read.", "The book of A and B.", "Who left?", Sampling(max_tokens=5))
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT, window=4096)
 
 
 @pytest.fixture(autouse=True)

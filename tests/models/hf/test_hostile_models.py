@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,20 +17,9 @@ from epbench.models.hf.checkpoint import load_tokenizer
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, Sampling
 from tests.refusals import refusal
-from tests.tiny_model import CHAT, make_tiny_model
+from tests.tiny_model import CHAT
 
-TEXT = "Answer A or B. A and B were seen at the harbour; B left, A stayed. " * 50
 ASKED = Request("1", "You read.", "The book.", "Who left?", Sampling(max_tokens=3))
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", TEXT, window=4096)
-
-
-@pytest.fixture
-def folder(tiny, tmp_path):
-    return shutil.copytree(tiny, tmp_path / "copy")
 
 
 def the_one_line(folder, what=lambda model: list(model.answer([ASKED]))):

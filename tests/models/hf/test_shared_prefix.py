@@ -168,19 +168,6 @@ def test_prompts_of_all_sorts_stand_in_one_call(llama):
     assert list(SharedPrefix(llama, [2]).answer([])) == []
 
 
-def test_draws_depend_on_their_stream_alone(llama):
-    asked = prompts(6)
-
-    def drawn(temperature, stream, order=1, **more):
-        warm = [Prompt(ids, 8, temperature, (stream, i)) for i, ids in enumerate(asked)]
-        return [one.ids for one in answered(SharedPrefix(llama, [2], **more), warm[::order])][::order]
-
-    together = drawn(1.0, 1)
-    assert together == drawn(1.0, 1, order=-1, batch_size=2)
-    assert sum(one != other for one, other in zip(together, drawn(1.0, 2), strict=True)) >= 5
-    assert drawn(1e-4, 1) == [alone(llama, ids, 8) for ids in asked]
-
-
 def test_draws_follow_the_distribution(llama):
     ids = prompts(1)[0]
     found = SharedPrefix(llama, [2]).answer([Prompt(ids, 1, 2.0, (i,)) for i in range(2000)])

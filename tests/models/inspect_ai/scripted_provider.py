@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
+from unittest.mock import patch
 
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, ModelUsage, modelapi
 from inspect_ai.tool import ToolChoice, ToolInfo
@@ -19,9 +20,9 @@ class Refused(Exception):
 
 
 class ScriptedApi(ModelAPI):
-    says: Callable[[str], Any] = staticmethod(lambda prompt: "I do not know.")
-    refuses: Callable[[GenerateConfig], bool] = staticmethod(lambda config: False)
-    calls: list[Call]
+    says: ClassVar[Callable[[str], Any]]
+    refuses: ClassVar[Callable[[GenerateConfig], bool]]
+    calls: ClassVar[list[Call]]
 
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
@@ -46,13 +47,11 @@ def scripted() -> type[ModelAPI]:
 
 
 @contextmanager
-def saying(says: Callable[[str], Any], refuses: Callable[[GenerateConfig], bool] | None = None) -> Iterator[list[Call]]:
+def saying(
+    says: Callable[[str], Any], refuses: Callable[[GenerateConfig], bool] = lambda config: False
+) -> Iterator[list[Call]]:
     """Have the provider answer like this; the calls that it gets."""
-    before = ScriptedApi.says, ScriptedApi.refuses
-    ScriptedApi.calls = []
-    ScriptedApi.says = staticmethod(says)
-    ScriptedApi.refuses = staticmethod(refuses or (lambda config: False))
-    try:
-        yield ScriptedApi.calls
-    finally:
-        ScriptedApi.says, ScriptedApi.refuses = map(staticmethod, before)
+    calls: list[Call] = []
+    how = {"says": staticmethod(says), "refuses": staticmethod(refuses), "calls": calls}
+    with patch.multiple(ScriptedApi, **how, create=True):
+        yield calls

@@ -60,8 +60,6 @@ def test_a_batch_has_all_requests_at_one_time():
     [
         (output("I cannot", "content_filter"), "refused", "content_filter"),
         (output("It was on", "max_tokens"), "the answer was cut off", "length"),
-        (output("", "stop"), "the reply is empty", "empty"),
-        (output("<think>Let me see", "max_tokens"), "cut off while it was thinking", "length"),
         (ModelOutput(model="name", choices=[]), "the reply is empty", "empty"),
         (ModelOutput(model="name", choices=[ChatCompletionChoice.model_validate(output("x").choices[0].model_dump())], error="overloaded"), "overloaded", "stop"),
         (ValueError("No such deployment"), "No such deployment", "stop"),

@@ -4,13 +4,14 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from urllib.request import urlopen
 
 import pytest
 
 from epbench.models.openai.model import EndpointModel
 from epbench.models.protocol import Request, Sampling
+from tests.loopback import wait_until
+from tests.tiny_model import make_tiny_model
 
 BOOK = "Zoe Brown sang at High Line on May 07, 2024. " * 50
 
@@ -26,8 +27,6 @@ def answers(url: str) -> bool:
 @pytest.fixture(scope="module")
 def served_model(tmp_path_factory):
     """Address and name of a tiny model behind `transformers serve`."""
-    from tests.tiny_model import make_tiny_model
-
     home = tmp_path_factory.mktemp("served")
     (home / "hub").mkdir()
     model = make_tiny_model(home / "tiny", BOOK, chat=True)
@@ -43,10 +42,8 @@ def served_model(tmp_path_factory):
             stderr=log,
         )
     try:
-        deadline = time.monotonic() + 180
-        while not answers(f"http://127.0.0.1:{port}/health"):
-            assert server.poll() is None and time.monotonic() < deadline, (home / "log").read_text()
-            time.sleep(0.1)
+        wait_until(lambda: answers(f"http://127.0.0.1:{port}/health") or server.poll() is not None, 180)
+        assert server.poll() is None, (home / "log").read_text()
         yield f"http://127.0.0.1:{port}/v1", str(model)
     finally:
         server.terminate()

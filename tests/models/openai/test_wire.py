@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from epbench.models.openai.wire import Dialect, chat_body
-from epbench.models.protocol import Request, Sampling, Usage
+from epbench.models.protocol import Request, Sampling
 from epbench.tulving.judging.load import load_judge_prompts
 from epbench.tulving.judging.verdicts import JudgeInput
 from tests.models.endpoint_asks import book, key, model_of, replies  # noqa: F401
@@ -48,13 +48,6 @@ def test_a_schema_is_passed_on():
         "type": "json_schema",
         "json_schema": {"name": "answer", "schema": schema, "strict": True},
     }
-
-
-@pytest.mark.parametrize(("details", "cached"), [({"cached_tokens": 64}, 64), (None, 0)])
-def test_usage_is_read(details, cached):
-    usage = {"prompt_tokens": 90.0, "completion_tokens": 4, "prompt_tokens_details": details}
-    with LoopbackEndpoint(more=lambda body: {"usage": usage}) as endpoint:
-        assert replies(endpoint, book(1))["the book-0"].usage == Usage(90, cached, 4)
 
 
 @pytest.mark.parametrize(

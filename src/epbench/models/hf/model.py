@@ -7,7 +7,7 @@ answers. Nothing is loaded before the first answer.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -158,6 +158,23 @@ class LocalModel:
         n = len(self.prompts.ids(request))
         return n, min(n, self.prompts.shared(request))
 
+    def _split(self, request: Request, text: str) -> tuple[str, str]:
+        """Return reasoning and answer in what was generated."""
+        # Tags of reasoning may be special tokens, so these are dropped only after reasoning has been split off.
+        reasoning, answer = map(self.prompts.without_specials, split_reasoning(self.prompts.opening(request) + text))
+        return reasoning, answer
+
+    def _replied(
+        self, request: Request, text: str, usage: Usage, probabilities: Mapping[str, float] | None, *, cut: bool
+    ) -> Reply:
+        """Make the reply of what was generated; it is a failure if there is no answer in it."""
+        reasoning, answer = self._split(request, text)
+        if reasoning:
+            usage = replace(usage, thinking=self.prompts.length(reasoning))
+        key = request.key(self.identity)
+        reply = Reply(key, request.id, answer, reasoning, probabilities=probabilities, usage=usage)
+        return as_answered(request, reply, cut=cut)
+
 
 class TransformersModel(LocalModel):
     """A model from a folder or the Hub, on this machine.
@@ -167,9 +184,8 @@ class TransformersModel(LocalModel):
     generation settings are ignored. A request's `schema` does not constrain what is generated; the caller checks the answer.
 
     `path_or_id`, `revision` and `adapter` are as for `find_variant`. `device` is one of torch, or "auto" for CUDA if there is any
-    (all devices), else the CPU. `dtype` is as for `torch_dtype`. `batch_size` is the largest number of questions answered at one
-    time, by default as many as fit in memory. Of the controls, limits of what is drawn and a penalty of repetitions hold for
-    answers in words, not for labels; `BadInput` if there is one that these models do not have.
+    (all devices), else the CPU. `dtype` is as for `torch_dtype`. Of the controls, limits of what is drawn and a penalty of
+    repetitions hold for answers in words, not for labels; `BadInput` if there is one that these models do not have.
     """
 
     def __init__(
@@ -178,13 +194,12 @@ class TransformersModel(LocalModel):
         *,
         device: str = "auto",
         dtype: str = "auto",
-        batch_size: int | None = None,
         revision: str | None = None,
         adapter: str | None = None,
         controls: Controls = AS_IT_IS,
     ) -> None:
         super().__init__("hf", path_or_id, dtype, revision, adapter, controls)
-        self.device, self.batch_size = device, batch_size
+        self.device = device
 
     @cached_property
     def reader(self) -> SharedPrefix:
@@ -196,7 +211,7 @@ class TransformersModel(LocalModel):
         ends = [ends] if isinstance(ends, int) else list(ends or [])
         end_id = self.prompts.tokenizer.eos_token_id
         ends += [] if end_id is None else [end_id]
-        return SharedPrefix(model, ends, batch_size=self.batch_size, controls=self.controls)
+        return SharedPrefix(model, ends, controls=self.controls)
 
     @cached_property
     def likelihoods(self) -> Likelihoods:
@@ -246,27 +261,21 @@ class TransformersModel(LocalModel):
         return Prompt(ids, sampling.max_tokens, sampling.temperature, stream, labels, context, enough)
 
     def _has_said_enough(self, request: Request, ids: Sequence[int]) -> bool:
-        _, answer, stopped = self._read(request, ids)
-        return stopped or (may_loop(request) and text_of_first_round(answer) is not None)
+        text, stopped = self._written(ids)
+        return stopped or (may_loop(request) and text_of_first_round(self._split(request, text)[1]) is not None)
 
     def _reply(self, request: Request, completion: Completion, n_prompt: int) -> Reply:
-        key, usage = request.key(self.identity), Usage(n_prompt, completion.cached, len(completion.ids))
-        if completion.failure is not None:
-            return Reply(key, request.id, failure=completion.failure, usage=Usage(n_prompt))
-        reasoning, answer, stopped = self._read(request, completion.ids)
-        if reasoning:
-            usage = replace(usage, thinking=self.prompts.length(reasoning))
-        reply = Reply(key, request.id, answer, reasoning, probabilities=completion.probabilities, usage=usage)
-        return as_answered(request, reply, cut=not (completion.ended or stopped))
+        if (why := completion.failure) is not None:
+            return Reply(request.key(self.identity), request.id, failure=why, usage=Usage(n_prompt))
+        text, stopped = self._written(completion.ids)
+        usage, cut = Usage(n_prompt, completion.cached, len(completion.ids)), not (completion.ended or stopped)
+        return self._replied(request, text, usage, completion.probabilities, cut=cut)
 
-    def _read(self, request: Request, ids: Sequence[int]) -> tuple[str, str, bool]:
-        """Return reasoning and answer in generated ids, and whether they have come to a text at which they end."""
-        # Tags of reasoning may be special tokens, so these are dropped only after reasoning has been split off.
+    def _written(self, ids: Sequence[int]) -> tuple[str, bool]:
+        """Return the text of generated ids, up to one at which it has to end, and whether it has come to that."""
         text = self.prompts.tokenizer.decode(ids, skip_special_tokens=False)
         until = self.controls.cut(text)
-        thoughts = split_reasoning(self.prompts.opening(request) + (text if until is None else until))
-        reasoning, answer = (self.prompts.without_specials(part) for part in thoughts)
-        return reasoning, answer, until is not None
+        return text if until is None else until, until is not None
 
     def _with_weights(self) -> Any:
         import torch

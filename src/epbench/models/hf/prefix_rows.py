@@ -98,11 +98,6 @@ def can_be_padded(cache: Cache) -> bool:
     return all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
-def _bytes_per_token(cache: Cache) -> int:
-    states = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
-    return sum(t.element_size() * t.shape[1] * t.shape[3] for t in states if t is not None and t.dim() == 4)
-
-
 def _repeated(cache: Cache, n: int, room: int) -> Cache:
     """Return the cache for n rows that will have `room` tokens more; the original does not change."""
     if cache.is_initialized and can_be_padded(cache):
@@ -262,7 +257,9 @@ def choose_strategy(forward: Forward, prompts: Sequence[Sequence[int]]) -> tuple
     lengths = (_TOKENS, head + 8)
     whole = [[forward.read_logits(stretch[:n]) for n in lengths] for stretch in stretches]
     cache = forward.read(stretches[0][:head], chunk=head // 2)
-    padded, size = can_be_padded(cache), _bytes_per_token(cache)
+    padded = can_be_padded(cache)
+    states = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
+    size = sum(t.element_size() * t.shape[1] * t.shape[3] for t in states if t is not None and t.dim() == 4)
     limits = _LIMITS.get(forward.model.dtype, _LIMITS[torch.float32])
 
     def difference(n_prefix: int, joint: bool) -> str | None:

@@ -136,8 +136,18 @@ class PromptTokens:
             raise BadInput(f"model {self._name}: expected a fast tokenizer, which says where each token is in the text")
         text, before = self.text(request), len(self.begin)
         encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        spans = find_parts(text, [whole(part) for part in parts])
-        positions = [[before + token for token in tokens_of(encoded["offset_mapping"], span)] for span in spans]
+        positions: list[list[int]] = []
+        behind = 0
+        for number, part in enumerate(map(whole, parts)):
+            words = part.strip()  # as chat templates remove white space at the ends of a message
+            start = text.find(words, behind) if words else -1
+            if start < 0:
+                raise BadInput(
+                    f"part {number} of a text: expected it behind character {behind} of {len(text)}, got {shown(part)}"
+                )
+            behind = start + len(words)
+            offsets = enumerate(encoded["offset_mapping"], before)  # a token for no text has an empty span
+            positions.append([i for i, (first, stop) in offsets if max(first, start) < min(stop, behind)])
         return self.begin + list(encoded["input_ids"]), positions
 
     def shared(self, request: Request) -> int:
@@ -245,29 +255,3 @@ def _common_length(first: Any, second: Any) -> int:
         else:
             high = middle - 1
     return low
-
-
-Span = tuple[int, int]
-"""Index of the first character, and the index after the last one."""
-
-
-def find_parts(text: str, parts: Sequence[str]) -> list[Span]:
-    """Return where each part of a text is, without the white space around it; each is searched for behind the one before."""
-    # Chat templates remove white space at the ends of a message.
-    spans: list[Span] = []
-    behind = 0
-    for number, part in enumerate(parts):
-        words = part.strip()
-        start = text.find(words, behind) if words else -1
-        if start < 0:
-            raise BadInput(
-                f"part {number} of a text: expected it behind character {behind} of {len(text)}, got {shown(part)}"
-            )
-        behind = start + len(words)
-        spans.append((start, behind))
-    return spans
-
-
-def tokens_of(offsets: Sequence[Span], span: Span) -> list[int]:
-    """Return the positions of the tokens that have a character of a span; a token for no text has an empty span itself."""
-    return [i for i, (start, stop) in enumerate(offsets) if max(start, span[0]) < min(stop, span[1])]

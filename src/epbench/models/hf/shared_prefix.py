@@ -154,7 +154,8 @@ class SharedPrefix:
                 else:
                     self.batch_size = n // 2
                     log.info("out of memory with %d questions at a time: %d from now on", n, self.batch_size)
-            waiting = _without(waiting, answered)
+            left = (replace(family, members=[i for i in family.members if i not in answered]) for family in waiting)
+            waiting = [family for family in left if family.members]
 
     def read(self, prefix: Sequence[int]) -> Cache:
         """Return the cache of a prefix. The last one is kept, so that reading it again costs nothing."""
@@ -348,12 +349,6 @@ def _similar(lengths: Sequence[int], model: Any) -> int:
             return n
         real += length
     return len(lengths)
-
-
-def _without(waiting: Sequence[_Family], answered: set[int]) -> list[_Family]:
-    """Return what remains of families if some of their prompts have been answered."""
-    rest = [replace(family, members=[i for i in family.members if i not in answered]) for family in waiting]
-    return [family for family in rest if family.members]
 
 
 def _readable(model: Any, seconds: float) -> float:

@@ -74,10 +74,7 @@ class Gate:
         if (left := self._open_at - loop.time()) > LONGEST_PAUSE_S:
             raise PauseTooLong(left)
         turn: asyncio.Future[int] = loop.create_future()
-        if again:
-            self._waiting.appendleft(turn)
-        else:
-            self._waiting.append(turn)
+        (self._waiting.appendleft if again else self._waiting.append)(turn)
         self._admit()
         try:
             return await turn
@@ -117,12 +114,12 @@ class Gate:
         self._admit()
 
 
-def backoff_s(attempt: int, *, base_s: float = 1.0, longest_s: float = 60.0) -> float:
+def backoff_s(attempt: int, base_s: float = 1.0) -> float:
     """Return how many seconds to wait after failed attempt number `attempt` (from 1), so that not all return together.
 
-    The wait is uniformly distributed from 0 to `base_s · 2^(attempt - 1)`, at most `longest_s`.
+    The wait is uniformly distributed from 0 to `base_s · 2^(attempt - 1)`, at most a minute.
     """
-    return random.uniform(0.0, min(longest_s, base_s * 2.0 ** min(attempt - 1, 30)))
+    return random.uniform(0.0, min(60.0, base_s * 2.0 ** min(attempt - 1, 30)))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

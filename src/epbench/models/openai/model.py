@@ -288,7 +288,7 @@ class EndpointModel(RemoteModel):
             elif not fault.passing:
                 break
             elif not fault.wait_s and attempt < self._attempts:
-                await asyncio.sleep(backoff_s(attempt, base_s=self._backoff_base_s))
+                await asyncio.sleep(backoff_s(attempt, self._backoff_base_s))
         tries = f" ({attempt} attempts)" if fault.passing else ""
         failure = self._clean(fault.reason) + tries
         deliver(Reply(request.key(self.identity), request.id, failure=failure))

@@ -101,11 +101,9 @@ def chat_body(
         dialect.max_tokens: request.sampling.max_tokens,
         "seed": request.sampling.seed + request.repeat,  # with one seed for all, every repeat would draw the same
     }
-    if request.schema is not None and dialect.answer_format == "json_object":
-        body["response_format"] = {"type": "json_object"}
-    elif request.schema is not None and dialect.answer_format == "json_schema":
+    if request.schema is not None and dialect.answer_format != "prompt":
         schema = {"name": "answer", "schema": request.schema, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        body["response_format"] = {"type": dialect.answer_format} | ({} if unheld else {"json_schema": schema})
     if request.labels:
         body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     body |= {name: value for name, value in controls.given.items() if name in _PLAIN}

@@ -44,7 +44,8 @@ def opened(tmp_path):
 
 def test_words_in_braces_are_replaced_once():
     tool = Tool.read("store", 'add {"a": ["{text}", {"b": "at {time}"}], "n": "{k}", "other": "{nothing}", "x": 1}')
-    filled = tool.filled({"{text}": 'a "{time}"', "{time}": "noon", "{k}": 3})
+    words = {"{text}": 'a "{time}"', "{time}": "noon", "{k}": 3}
+    filled = servers.filled(tool.arguments, words)
     assert tool.name == "add"
     assert filled == {"a": ['a "{time}"', {"b": "at noon"}], "n": 3, "other": "{nothing}", "x": 1}
 

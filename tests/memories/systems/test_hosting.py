@@ -1,15 +1,9 @@
 """An installed system in its own environment: what it stored survives every way to stop it, and nothing twice."""
 
-import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +17,9 @@ from epbench.memories.systems import hosting
 from epbench.memories.systems.hosting import environment_python
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
-from tests.memories.test_session import lines_of, run_system
+from tests.memories.test_session import run_system
+from tests.scripts.in_process import ROOT
+from tests.scripts.run_files import killed, lines_of
 
 LONE = Path(__file__).with_name("lone_system.py")
 LOCKS = Path(hosting.__file__).parent / "locks"
@@ -141,20 +137,9 @@ run(Path(sys.argv[2]), lone(Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5]), 
 
 
 def killed_run(tmp_path, cache, endpoint, n_texts, n_queries, far_enough):
-    command = [sys.executable, "-c", _KILLED_RUN, Path(__file__).parents[3], tmp_path / "run", cache / "lone.txt"]
-    command += [tmp_path / "flag", endpoint.base_url, n_texts, n_queries]
-    kill_when(far_enough, command)
-
-
-def kill_when(far_enough, command, **options):
-    """Start a command, and kill it with all that it has started as soon as it has come far enough; returns its status."""
-    process = subprocess.Popen(list(map(str, command)), start_new_session=True, **options)
-    while process.poll() is None and not far_enough():
-        time.sleep(0.002)
+    command = ["-c", _KILLED_RUN, ROOT, tmp_path / "run", cache / "lone.txt", tmp_path / "flag", endpoint.base_url]
+    killed([*command, n_texts, n_queries], far_enough)
     assert far_enough()
-    with contextlib.suppress(ProcessLookupError):  # it may have ended by now
-        os.killpg(process.pid, signal.SIGKILL)
-    return process.wait()
 
 
 @pytest.mark.slow

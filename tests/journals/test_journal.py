@@ -47,15 +47,6 @@ def test_a_journal_cut_at_any_byte_keeps_every_whole_record(tmp_path_factory, cu
     assert [json.loads(line)["key"] for line in path.read_bytes().splitlines()] == [*map(str, range(kept)), "new"]
 
 
-def test_two_processes_do_not_share_a_folder(tmp_path):
-    with (
-        open_run(tmp_path / "r", {}, {}),
-        pytest.raises(BadInput, match="another process"),
-        open_run(tmp_path / "r", {}, {}),
-    ):
-        pass
-
-
 def test_files_appear_whole(tmp_path):
     write_text(tmp_path / "deep/a.txt", "one")
     with pytest.raises(TypeError):

@@ -65,7 +65,6 @@ TYPES = [
 ]  # fmt: skip
 GOOD = {
     "answers.jsonl": {"id": "q", "repeat": 0, "answer": "x"},
-    "judge_calls.jsonl": {"id": "q", "repeat": 0, "failure": "timeout"},
     "judgements.jsonl": {"id": "q", "judge": "j", "items": [], "scores": [1, 0.5], "order": [], "reason": ""},
     "stored.jsonl": {"store": "", "conversation": "c", "units": ["u"], "seconds": 0.1},
     "retrieved.jsonl": {"of": "x", "memories": ["m"], "question": "q", "k": 2, "store": ""},
@@ -76,17 +75,13 @@ GOOD = {
     ("file", "field", "value", "message"),
     [
         ("answers.jsonl", "repeat", "x", "field 'repeat': expected a whole number, found 'x'"),
-        ("answers.jsonl", "answer", None, "field 'answer': expected a text, found None"),
         ("answers.jsonl", "usage", {"prompt": 1.5}, "field 'usage.prompt': expected a whole number, found 1.5"),
         ("answers.jsonl", "seconds", float("inf"), "field 'seconds': expected a number <= 4.611686018427388e+18, found inf"),
         ("answers.jsonl", "repeat", 10**400, "field 'repeat': expected a whole number <= 4611686018427387904, found 1000"),
-        ("judge_calls.jsonl", "id", 3, "field 'id': expected a text, found 3"),
         ("judgements.jsonl", "scores", ["x"], "field 'scores[0]': expected a number, found 'x'"),
         ("judgements.jsonl", "scores", [True], "field 'scores[0]': expected a number, found True"),
         ("retrieved.jsonl", "of", ..., "expected the fields"),
         ("stored.jsonl", "store", ..., "field 'store': expected a text, found nothing"),
-        ("judgements.jsonl", "judge", {}, "field 'judge': expected a text, found {}"),
-        ("stored.jsonl", "units", "u", "field 'units': expected a list, found 'u'"),
         ("retrieved.jsonl", "memories", [None], "field 'memories[0]': expected a text, found None"),
     ],
 )  # fmt: skip
@@ -131,7 +126,8 @@ def test_no_value_makes_a_check_fail_otherwise(pair):
     try:
         typed("file.json", value, kind)
     except BadInput as error:
-        assert str(error).startswith("file.json") and len(str(error)) < 1000
+        assert str(error).startswith("file.json") and len(str(error)) < 1000 and "\n" not in str(error)
+        str(error).encode("utf-8")
 
 
 @pytest.mark.slow

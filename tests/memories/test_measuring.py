@@ -7,7 +7,7 @@ import pytest
 
 from epbench.memories.contract import mentions
 from epbench.memories.guard import Limits
-from epbench.memories.measuring import LIMIT, WAIT, Forgetting, forgetting_of, lag_of, measure_forgetting, measure_lag
+from epbench.memories.measuring import LIMIT, WAIT, Forgetting, lag_of, measure_forgetting, measure_lag
 from epbench.memories.process import describe_system
 
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -208,11 +208,3 @@ def test_what_was_never_found_cannot_be_forgotten():
     found = measured(store)
     assert found.failure == "6 of 6 facts did not come back before anything was withdrawn"
     assert "not measured" in str(found)
-
-
-@pytest.mark.slow
-def test_a_system_in_a_process_of_its_own(tmp_path):
-    system = describe_system("epbench.memories.example:KeywordMemory")
-    (tmp_path / "a").mkdir()
-    found = forgetting_of(system, tmp_path / "a", Limits(60), 2, wait=0.2)
-    assert found == Forgetting(n=2, kept=2, listed=2, stale=2, corrected=2, neighbours=4, survived=4)

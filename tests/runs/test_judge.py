@@ -32,20 +32,6 @@ def test_a_later_version_of_the_rules_judges_a_resumed_run_again(tmp_path):
         check_judge(tmp_path, PastJudge("openai:j", "rules-3"))
 
 
-def test_a_run_keeps_the_address_and_the_sampling_of_its_judge(tmp_path):
-    write_json(tmp_path / "run.json", {"identity": {}})
-    one, other, unknown = (PastJudge("openai:j", "1", setup) for setup in ("http://a/v1", "http://b/v1", ""))
-    note_judge(tmp_path, one)
-    assert json.loads((tmp_path / "run.json").read_text())["judge"]["setup"] == "http://a/v1"
-    check_judge(tmp_path, one)
-    for judge in (other, unknown):
-        with pytest.raises(BadInput, match=r"judged by openai:j \(1; http://a/v1\), not by openai:j \(1"):
-            check_judge(tmp_path, judge)
-    note_judge(tmp_path, unknown)
-    with pytest.raises(BadInput, match="an earlier version did not note the address and the sampling of its judge"):
-        check_judge(tmp_path, one)
-
-
 def test_a_run_that_was_killed_between_two_names_takes_either_judge(tmp_path):
     """Killed between the scores of judge b and its name in run.json."""
     write_json(tmp_path / "run.json", {"identity": {}, "judge": {"name": "a", "prompt_hash": "1"}})

@@ -17,6 +17,7 @@ from epbench.memories.load import load_memory
 from epbench.memories.servers import HttpMemory, Server
 from tests.loopback import Handler, Loopback
 from tests.memories.test_session import run_system
+from tests.refusals import refusal
 
 
 @pytest.fixture
@@ -92,8 +93,7 @@ def test_an_error_names_address_call_and_status(server, words, serve):
         Server(url, 5.0).call("retrieve_memories", "POST", "/stores/s/retrieve", {})
     assert str(error.value).startswith(f"{url}: retrieve_memories: ") and words in str(error.value)
     assert "\n" not in str(error.value)
-    with pytest.raises(BadInput, match="health"):
-        load_memory(url)
+    assert "health" in refusal(load_memory, url)
 
 
 def test_a_reply_that_is_too_large_or_late_fails(serve, monkeypatch):
@@ -122,8 +122,7 @@ def test_the_key_comes_from_the_environment_alone(serve, monkeypatch):
         ("http://127.0.0.1:no", [], "expected an address"),
         ("http:", [], "expected an address"),
     ]:
-        with pytest.raises(BadInput, match=words):
-            load_memory(name, variables=variables)
+        assert words in refusal(load_memory, name, variables=variables)
     for options in ({"isolation": "none"}, {"settings": {"k": "1"}}):
         with pytest.raises(BadInput):
             load_memory(url, **options)

@@ -88,12 +88,6 @@ def test_a_store_that_never_finds_is_given_up():
     assert 2 * LIMIT <= store.now < 2 * LIMIT + 5 and "1 of 1 facts not found within 30 s" in str(lag)
 
 
-@pytest.mark.slow
-def test_a_system_that_indexes_two_seconds_late(tmp_path):
-    lag = lag_of(describe_system(f"{FAULTY}:IndexesLate"), tmp_path, Limits(60), 3)
-    assert len(lag.seconds) == 3 and all(abs(seconds - 2.0) <= 0.3 for seconds in lag.seconds), lag
-
-
 def test_a_call_that_fails_says_why_nothing_was_measured(tmp_path):
     lag = lag_of(describe_system(f"{FAULTY}:RaisesInRetrieval"), tmp_path, Limits(60), 1)
     assert lag.failure and str(lag) == f"write-to-recall lag: not measured: {lag.failure}"

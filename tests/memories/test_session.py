@@ -63,14 +63,6 @@ def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_
     assert recall.usage["retrieving"]["failed"] == {reason: 2}
 
 
-@pytest.mark.slow
-def test_a_system_that_hangs_now_and_then_is_called_again(tmp_path):
-    recall = in_its_own(tmp_path, "HangsOnTea", limit=1.5)
-    assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: no answer within 1.5 s")
-    assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
-    assert recall.stores == {"": list(FACTS)} and not recall.unstored  # another instance knows the same
-
-
 def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_path):
     recall = run(tmp_path, "RaisesInStoring")
     assert recall.unstored == {("", "u1"): "ValueError: rate limit"}

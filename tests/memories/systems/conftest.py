@@ -14,13 +14,12 @@ import pytest
 
 from epbench.memories.guard import Limits
 from epbench.memories.process import ELSEWHERE, Home, ProcessGuard, clean_environment
-from epbench.memories.systems.hosting import environment_python
+from epbench.memories.systems import hosting
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint, settings_at
 from tests.memories.systems.scripted_systems import SCRIPTED, made_up_checkout
 from tests.own_home import USERS_CACHE
 
-ROOT = Path(__file__).parents[3]
-LOCKS = ROOT / "src/epbench/memories/systems/locks"
+LOCKS = Path(hosting.__file__).with_name("locks")
 CHOSEN = os.environ.get("EPBENCH_TEST_SYSTEMS", "").split()
 ADAPTER = f"{Path(__file__).with_name('in_environment.py')}:Adapter"
 NO_LIMITS = Limits(600.0, 1000.0)
@@ -68,7 +67,7 @@ def environment(monkeypatch):
     def python(system):
         if system not in CHOSEN:
             pytest.skip(f"$EPBENCH_TEST_SYSTEMS does not name {system}; make test-systems does")
-        return environment_python(LOCKS / f"{system}.txt")
+        return hosting.environment_python(LOCKS / f"{system}.txt")
 
     return python
 

@@ -72,18 +72,8 @@ def test_a_killed_run_finds_the_segments_in_what_the_system_stored(name, environ
     environment(name)
     dataset = write_set(tmp_path / "booksort")
     with ScriptedEndpoint(SCRIPTED[name].reply) as endpoint:
-        command = [
-            "eval_scripts/booksort.py",
-            "--dataset",
-            dataset,
-            "--config",
-            "e120_s20",
-            "--limit",
-            8,
-            "--memory",
-            name,
-        ]
-        command += ["--conversation-words", 30, "--model", "oracle", *asking(endpoint), "--out", tmp_path / "run"]
+        command = "eval_scripts/booksort.py --config e120_s20 --limit 8 --conversation-words 30 --model oracle".split()
+        command += ["--dataset", dataset, "--memory", name, *asking(endpoint), "--out", tmp_path / "run"]
         killed(command, lambda: stored_so_far(tmp_path / "run/stored.jsonl") >= 3)
         ran(*command)
     scores, usage = scores_of(tmp_path / "run"), read(tmp_path / "run", "usage.json")

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.booksort.sort_set import write_set
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ran, script
 from tests.torture.archives import inside, places, with_value
 
 VALUES = (
@@ -23,29 +23,24 @@ WHOLE = (  # contents of a file; None stands for a folder
 SORT, TULVING, MEMFAIL, VERIFY = (f"eval_scripts/{name}.py" for name in ("booksort", "tulving", "memfail", "verify"))
 
 
-def made(*args):
-    done = script(*args)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture(scope="module")
 def commands(short_book, tmp_path_factory):
     """The commands that a user may run on the runs of each benchmark: (the runs, the command on copies of them)."""
     out = tmp_path_factory.mktemp("runs")
     book = ["--dataset", short_book, "--limit", 12]
     for memory in ("none", "in-context"):
-        made(TULVING, *book, "--memory", memory, "--out", out / "tulving" / memory)
+        ran(TULVING, *book, "--memory", memory, "--out", out / "tulving" / memory)
     for i in (1, 2):
-        made(TULVING, *book, "--memory", "none", "--shard", f"{i}/2", "--out", out / "tulving-shards" / str(i))
+        ran(TULVING, *book, "--memory", "none", "--shard", f"{i}/2", "--out", out / "tulving-shards" / str(i))
     pairs = ["--dataset", write_set(tmp_path_factory.mktemp("set") / "booksort"), "--model", "oracle"]
     for memory in ("none", "rag"):
-        made(SORT, *pairs, "--memory", memory, "--out", out / "sort" / memory)
+        ran(SORT, *pairs, "--memory", memory, "--out", out / "sort" / memory)
     for i in (1, 2):
-        made(SORT, *pairs, "--memory", "none", "--shard", f"{i}/2", "--out", out / "sort-shards" / str(i))
-    made("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", out / "built")
+        ran(SORT, *pairs, "--memory", "none", "--shard", f"{i}/2", "--out", out / "sort-shards" / str(i))
+    ran("builders/memfail.py", "--config", "long_hop", "--rows", 6, "--out", out / "built")
     rows = ["--dataset", out / "built" / "memfail", "--config", "long_hop", "--k", 2]
     for system in ("none", "verbatim-bm25"):
-        made(MEMFAIL, *rows, "--system", system, "--out", out / "memfail" / system)
+        ran(MEMFAIL, *rows, "--system", system, "--out", out / "memfail" / system)
 
     def of(name):
         return sorted((out / name).iterdir())

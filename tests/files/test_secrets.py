@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epbench import BadInput
 from epbench.files.json_files import read_json, write_json
 from epbench.files.secrets import checked_key, keep_secret, secrets_of, without_keys, without_login, without_secrets
 from epbench.files.writing import write_text
@@ -56,14 +55,6 @@ def test_what_an_address_holds_is_secret():
     assert without_secrets("got pass word and abc123", secrets_of(url)) == "got *** and ***"
     assert secrets_of(None) == secrets_of("http://host/v1") == secrets_of("http://me@host/v1") == []
     assert secrets_of("http://ghp_token1@host/v1") == ["ghp_token1", base64.b64encode(b"ghp_token1:").decode()]
-
-
-@pytest.mark.parametrize("key", ["sk-a\nb", "sk-\x1b", "sk-é", "sk-\x7f"])
-def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(monkeypatch, key):
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(BadInput) as error:
-        checked_key("OPENAI_API_KEY")
-    assert "OPENAI_API_KEY" in str(error.value) and "sk-" not in str(error.value)
 
 
 def test_white_space_around_a_key_does_not_matter(monkeypatch):

@@ -29,42 +29,13 @@ def test_answers_to_another_prompt_are_failures_and_those_to_other_questions_sta
     assert path.stat().st_size == size
 
 
-_FORGETFUL = '''
-import itertools, os
-from pathlib import Path
-
-STARTS = Path(os.environ["STARTS"])
-
-class Forgetful:
-    """In its first start it fails every third retrieval; in each start it remembers in other words."""
-
-    def __init__(self):
-        self.start = len(STARTS.read_text())
-        STARTS.write_text("x" * (self.start + 1))
-        self.kept, self.calls = [], itertools.count()
-
-    def store_conversation(self, conversation):
-        self.kept += [f"{self.start}: {turn['content']}" for turn in conversation]
-
-    def retrieve_memories(self, query, conversation, k):
-        if self.start == 0 and next(self.calls) % 3 == 0:
-            raise ValueError("not now")
-        return self.kept[:k]
-
-    def get_all_memories(self):
-        return self.kept
-'''
-
-
 @pytest.mark.slow
 def test_a_memory_system_that_is_told_anew_has_each_question_scored_once(tmp_path, short_book, script):
-    (tmp_path / "forgetful.py").write_text(_FORGETFUL)
-    (tmp_path / "starts").write_text("")
-    memory = ["--memory", f"{tmp_path / 'forgetful.py'}:Forgetful", "--system-env", "STARTS"]
-    command = ["--dataset", short_book, *memory, "--out", tmp_path / "run"]
+    system = "tests/memories/faulty.py:SaysItInOtherWords --system-env CALLS"
+    command = f"eval_scripts/tulving.py --dataset {short_book} --memory {system} --out {tmp_path / 'run'}"
     counts = []
     for _ in range(2):
-        done = script("eval_scripts/tulving.py", *command, STARTS=str(tmp_path / "starts"))
+        done = script(command, CALLS=str(tmp_path / "calls"))
         assert done.returncode == 0, done.stderr
         scores = read_scores(tmp_path / "run")
         counts.append((scores["n_questions"], scores["n_failed"], sum(scores["n_by_bin"].values())))

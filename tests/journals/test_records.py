@@ -21,12 +21,14 @@ from epbench.runs.benchmark import NAMES, benchmark_named
 from epbench.runs.folder import RUN, read_run, read_scores
 from epbench.tulving.judging.own_answers import read_answers
 from epbench.tulving.scores import run_files as tulving
+from tests.refusals import refusal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=12,
 )
+
 PLAIN = {
     inspect.StrType: st.text(max_size=5), inspect.IntType: st.integers(), inspect.FloatType: st.floats(),
     inspect.BoolType: st.booleans(), inspect.NoneType: st.none(), inspect.AnyType: st.just({}),
@@ -65,7 +67,6 @@ TYPES = [
 ]  # fmt: skip
 GOOD = {
     "answers.jsonl": {"id": "q", "repeat": 0, "answer": "x"},
-    "judge_calls.jsonl": {"id": "q", "repeat": 0, "failure": "timeout"},
     "judgements.jsonl": {"id": "q", "judge": "j", "items": [], "scores": [1, 0.5], "order": [], "reason": ""},
     "stored.jsonl": {"store": "", "conversation": "c", "units": ["u"], "seconds": 0.1},
     "retrieved.jsonl": {"of": "x", "memories": ["m"], "question": "q", "k": 2, "store": ""},
@@ -76,17 +77,13 @@ GOOD = {
     ("file", "field", "value", "message"),
     [
         ("answers.jsonl", "repeat", "x", "field 'repeat': expected a whole number, found 'x'"),
-        ("answers.jsonl", "answer", None, "field 'answer': expected a text, found None"),
         ("answers.jsonl", "usage", {"prompt": 1.5}, "field 'usage.prompt': expected a whole number, found 1.5"),
         ("answers.jsonl", "seconds", float("inf"), "field 'seconds': expected a number <= 4.611686018427388e+18, found inf"),
         ("answers.jsonl", "repeat", 10**400, "field 'repeat': expected a whole number <= 4611686018427387904, found 1000"),
-        ("judge_calls.jsonl", "id", 3, "field 'id': expected a text, found 3"),
         ("judgements.jsonl", "scores", ["x"], "field 'scores[0]': expected a number, found 'x'"),
         ("judgements.jsonl", "scores", [True], "field 'scores[0]': expected a number, found True"),
         ("retrieved.jsonl", "of", ..., "expected the fields"),
         ("stored.jsonl", "store", ..., "field 'store': expected a text, found nothing"),
-        ("judgements.jsonl", "judge", {}, "field 'judge': expected a text, found {}"),
-        ("stored.jsonl", "units", "u", "field 'units': expected a list, found 'u'"),
         ("retrieved.jsonl", "memories", [None], "field 'memories[0]': expected a text, found None"),
     ],
 )  # fmt: skip
@@ -98,23 +95,18 @@ def test_a_foreign_value_in_a_journal_is_named_with_its_line(tmp_path, file, fie
     with path.open("a") as out:
         out.write(json.dumps({name: v for name, v in {**good, field: value}.items() if v is not ...}) + "\n")
     for read in (read_journal, Journal):
-        with pytest.raises(BadInput) as error:
-            read(path)
-        assert str(error.value).startswith(f"{path}, line 7") and message in str(error.value)
+        said = refusal(read, path)
+        assert said.startswith(f"{path}, line 7") and message in said
 
 
 def test_a_folder_or_a_binary_file_in_place_of_a_journal_is_named(tmp_path):
     (tmp_path / "answers.jsonl").mkdir()
-    with pytest.raises(BadInput, match=r"answers\.jsonl: expected a file of JSON lines"):
-        read_journal(tmp_path / "answers.jsonl")
+    assert "answers.jsonl: expected a file of JSON lines" in refusal(read_journal, tmp_path / "answers.jsonl")
     (tmp_path / "run.json").mkdir()
-    with pytest.raises(BadInput, match=r"run\.json: expected a JSON file that can be read"):
-        read_run(tmp_path)
-    with pytest.raises(BadInput, match="nothing: no run.json in it; expected the folder of a run"):
-        read_run(tmp_path / "nothing")
+    assert "run.json: expected a JSON file that can be read" in refusal(read_run, tmp_path)
+    assert "nothing: no run.json in it; expected the folder of a run" in refusal(read_run, tmp_path / "nothing")
     (tmp_path / "a.jsonl").write_bytes(b"\x80\x81\n")
-    with pytest.raises(BadInput, match=r"a\.jsonl, line 1: expected a JSON object"):
-        read_journal(tmp_path / "a.jsonl")
+    assert "a.jsonl, line 1: expected a JSON object" in refusal(read_journal, tmp_path / "a.jsonl")
 
 
 def test_scores_of_another_tool_are_refused(tmp_path):
@@ -131,7 +123,8 @@ def test_no_value_makes_a_check_fail_otherwise(pair):
     try:
         typed("file.json", value, kind)
     except BadInput as error:
-        assert str(error).startswith("file.json") and len(str(error)) < 1000
+        assert str(error).startswith("file.json") and len(str(error)) < 1000 and "\n" not in str(error)
+        str(error).encode("utf-8")
 
 
 @pytest.mark.slow

@@ -277,6 +277,23 @@ class Counting(Good):
             file.write(json.dumps(call) + "\n")
 
 
+class SaysItInOtherWords(Differs):
+    """Each time that it is made; the first one, which makes the file of $CALLS, also fails every third retrieval."""
+
+    def __init__(self):
+        super().__init__()
+        file = Path(os.environ["CALLS"])
+        self.asked = None if file.exists() else 0
+        file.touch()
+
+    def retrieve_memories(self, query, conversation, k):
+        if self.asked is not None:
+            self.asked += 1
+            if self.asked % 3 == 1:
+                raise ValueError("not now")
+        return self.get_all_memories()[:k]
+
+
 class DurableCounting(Counting, KeepsInAFile):
     def __init__(self, folder):
         super().__init__(folder)
@@ -302,7 +319,6 @@ def when_told(base, method, word, act):
     return type("WhenTold", (base,), {method: called})
 
 
-HangsOnTea = when_told(Good, "retrieve_memories", "tea", lambda: time.sleep(3600))
 HangsInStoring = when_told(Good, "store_conversation", "cat", lambda: time.sleep(3600))
 DiesInStoring = when_told(Good, "store_conversation", "cat", lambda: os._exit(1))
 CountingDies = when_told(Counting, "retrieve_memories", "tea", lambda: os._exit(3))
@@ -350,19 +366,3 @@ class ForgetsInAFile(KeepsInAFile):
 
 class KeepsInAFileAndDoesNotSaySo(KeepsInAFile):
     durable = False
-
-
-class IndexesLate(Good):
-    """What is stored is found two seconds later."""
-
-    def __init__(self):
-        super().__init__()
-        self.ready = {}
-
-    def store_conversation(self, conversation):
-        super().store_conversation(conversation)
-        self.ready[self.kept[-1]] = time.monotonic() + 2.0
-
-    def retrieve_memories(self, query, conversation, k):
-        found = super().retrieve_memories(query, conversation, len(self.kept))
-        return [memory for memory in found if time.monotonic() >= self.ready[memory]][:k]

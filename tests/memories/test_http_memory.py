@@ -11,13 +11,13 @@ from epbench import BadInput
 from epbench.errors import CallFailed
 from epbench.files.packaged import packaged
 from epbench.memories import example_server
-from epbench.memories.contract import conversation, fact, question, try_system
-from epbench.memories.example import KeywordMemory
+from epbench.memories.contract import conversation, try_system
 from epbench.memories.guard import Limits
 from epbench.memories.load import load_memory
 from epbench.memories.servers import HttpMemory, Server
 from tests.loopback import Handler, Loopback
 from tests.memories.test_session import run_system
+from tests.refusals import refusal
 
 
 @pytest.fixture
@@ -44,26 +44,6 @@ def replying(status, body=b"{}", headers=None, seen=None):
         do_PUT = do_POST = do_DELETE = do_GET
 
     return ThreadingHTTPServer(("127.0.0.1", 0), Replying)
-
-
-def test_the_example_server_remembers_as_the_class_does(serve, tmp_path):
-    server = example_server.server()
-    url = serve(server)
-    mine, there = KeywordMemory(), memory(url, tmp_path / "a")
-    for number in range(6):
-        for system in (mine, there):
-            system.store_conversation(conversation(f"{fact(number)} Zoë likes it.", number))
-    there.finalize()
-    assert there.get_all_memories() == mine.get_all_memories()
-    for k in (1, 3):
-        assert there.retrieve_memories(question(2), [], k) == mine.retrieve_memories(question(2), [], k)
-    other = memory(url, tmp_path / "b")
-    assert other.get_all_memories() == []
-    stores = server.RequestHandlerClass.stores
-    assert len(stores) == 2
-    there.close()
-    other.close()
-    assert stores == {}
 
 
 def test_the_file_of_the_protocol_has_the_calls_of_the_example_server(serve):
@@ -113,8 +93,7 @@ def test_an_error_names_address_call_and_status(server, words, serve):
         Server(url, 5.0).call("retrieve_memories", "POST", "/stores/s/retrieve", {})
     assert str(error.value).startswith(f"{url}: retrieve_memories: ") and words in str(error.value)
     assert "\n" not in str(error.value)
-    with pytest.raises(BadInput, match="health"):
-        load_memory(url)
+    assert "health" in refusal(load_memory, url)
 
 
 def test_a_reply_that_is_too_large_or_late_fails(serve, monkeypatch):
@@ -143,8 +122,7 @@ def test_the_key_comes_from_the_environment_alone(serve, monkeypatch):
         ("http://127.0.0.1:no", [], "expected an address"),
         ("http:", [], "expected an address"),
     ]:
-        with pytest.raises(BadInput, match=words):
-            load_memory(name, variables=variables)
+        assert words in refusal(load_memory, name, variables=variables)
     for options in ({"isolation": "none"}, {"settings": {"k": "1"}}):
         with pytest.raises(BadInput):
             load_memory(url, **options)
@@ -157,6 +135,7 @@ def test_a_durable_store_is_found_again_or_missed_and_another_is_dropped(serve, 
     other = memory(url, tmp_path / "killed")  # after a kill
     assert other.get_all_memories() == [] and len(server.RequestHandlerClass.stores) == 1
     other.close()
+    assert not server.RequestHandlerClass.stores
     first = memory(url, tmp_path, durable=True)
     first.store_conversation(conversation("I drink tea.", 0))
     first.close()

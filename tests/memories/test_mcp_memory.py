@@ -23,6 +23,7 @@ from tests.loopback import wait_until
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
 from tests.memories.test_session import conversations, queries, run_system
+from tests.refusals import refusal
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 COMMAND = f"mcp:{sys.executable} {SERVER}"
@@ -44,7 +45,8 @@ def opened(tmp_path):
 
 def test_words_in_braces_are_replaced_once():
     tool = Tool.read("store", 'add {"a": ["{text}", {"b": "at {time}"}], "n": "{k}", "other": "{nothing}", "x": 1}')
-    filled = tool.filled({"{text}": 'a "{time}"', "{time}": "noon", "{k}": 3})
+    words = {"{text}": 'a "{time}"', "{time}": "noon", "{k}": 3}
+    filled = servers.filled(tool.arguments, words)
     assert tool.name == "add"
     assert filled == {"a": ['a "{time}"', {"b": "at noon"}], "n": 3, "other": "{nothing}", "x": 1}
 
@@ -88,10 +90,8 @@ def test_a_mapping_that_cannot_work_is_refused(monkeypatch):
         (COMMAND, {**TOOLS, "store": "add text=x"}, "setting store: expected TOOL"),
         ("mcp:http://127.0.0.1:1/mcp", TOOLS, "several stores share this server"),
     ]:
-        with pytest.raises(BadInput, match=words):
-            load_memory(name, settings=settings)
-    with pytest.raises(BadInput, match="isolation 'process'"):
-        load_memory(COMMAND, settings=TOOLS, isolation="none")
+        assert words in refusal(load_memory, name, settings=settings)
+    assert "isolation 'process'" in refusal(load_memory, COMMAND, settings=TOOLS, isolation="none")
 
 
 def test_presets_go_by_the_command(monkeypatch):
@@ -180,8 +180,7 @@ def test_a_model_goes_with_a_command_that_is_durable(monkeypatch):
     system = load_memory("mcp:agent-logbook", endpoint=asking)
     assert system.identity["system_model"] == "inner" == system.inner_model and system.installation.lock is None
     for name, words in [(COMMAND, "keeps everything in the folder"), ("http://127.0.0.1:1", "where its server runs")]:
-        with pytest.raises(BadInput, match=words):
-            load_memory(name, settings=TOOLS, endpoint=asking)
+        assert words in refusal(load_memory, name, settings=TOOLS, endpoint=asking)
 
 
 @needs_mcp

@@ -7,7 +7,7 @@ import pytest
 
 from epbench.memories.contract import mentions
 from epbench.memories.guard import Limits
-from epbench.memories.measuring import LIMIT, WAIT, Forgetting, forgetting_of, lag_of, measure_forgetting, measure_lag
+from epbench.memories.measuring import LIMIT, WAIT, Forgetting, lag_of, measure_forgetting, measure_lag
 from epbench.memories.process import describe_system
 
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -86,12 +86,6 @@ def test_a_store_that_never_finds_is_given_up():
     lag = measure_lag(store, 4)
     assert (lag.seconds, lag.missed, lag.summary["p50"]) == ([], 1, None)
     assert 2 * LIMIT <= store.now < 2 * LIMIT + 5 and "1 of 1 facts not found within 30 s" in str(lag)
-
-
-@pytest.mark.slow
-def test_a_system_that_indexes_two_seconds_late(tmp_path):
-    lag = lag_of(describe_system(f"{FAULTY}:IndexesLate"), tmp_path, Limits(60), 3)
-    assert len(lag.seconds) == 3 and all(abs(seconds - 2.0) <= 0.3 for seconds in lag.seconds), lag
 
 
 def test_a_call_that_fails_says_why_nothing_was_measured(tmp_path):
@@ -208,11 +202,3 @@ def test_what_was_never_found_cannot_be_forgotten():
     found = measured(store)
     assert found.failure == "6 of 6 facts did not come back before anything was withdrawn"
     assert "not measured" in str(found)
-
-
-@pytest.mark.slow
-def test_a_system_in_a_process_of_its_own(tmp_path):
-    system = describe_system("epbench.memories.example:KeywordMemory")
-    (tmp_path / "a").mkdir()
-    found = forgetting_of(system, tmp_path / "a", Limits(60), 2, wait=0.2)
-    assert found == Forgetting(n=2, kept=2, listed=2, stale=2, corrected=2, neighbours=4, survived=4)

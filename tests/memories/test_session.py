@@ -1,6 +1,5 @@
 """Storing and asking, with systems that work and systems that do not; everything is read back from the journals."""
 
-import json
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,6 +12,7 @@ from epbench.memories.recall import read_recall
 from epbench.memories.session import Conversation, Query, fill_and_ask, fingerprint_of_store
 from epbench.memories.worker import import_system
 from epbench.progress import no_progress
+from tests.scripts.run_files import lines_of, read
 
 FAULTY = Path(__file__).with_name("faulty.py")
 FACTS = ("I drink green tea", "Ada plays chess", "My cat sleeps late", "I fear moths")
@@ -63,23 +63,6 @@ def test_a_retrieval_that_goes_wrong_fails_its_question_and_the_run_goes_on(tmp_
     assert recall.usage["retrieving"]["failed"] == {reason: 2}
 
 
-@pytest.mark.slow
-def test_hangs_fail_and_after_three_in_a_row_nothing_is_called(tmp_path):
-    asked = queries(ks=(1, 2, 3))
-    recall = in_its_own(tmp_path, "HangsInRetrieval", asked=asked, limit=1.5)
-    reasons = ["no answer within 1.5 s"] * 3
-    reasons += ["not called: 3 calls in a row hung, ended the system's process or got no answer from its model"] * 3
-    assert [recall.failures[query.id] for query in asked] == [f"memory system: {reason}" for reason in reasons]
-
-
-@pytest.mark.slow
-def test_a_system_that_hangs_now_and_then_is_called_again(tmp_path):
-    recall = in_its_own(tmp_path, "HangsOnTea", limit=1.5)
-    assert recall.failures == dict.fromkeys(("0@1", "0@2"), "memory system: no answer within 1.5 s")
-    assert recall.found["1@1"] == [FACTS[1]] and len(recall.found["1@2"]) == 2
-    assert recall.stores == {"": list(FACTS)} and not recall.unstored  # another instance knows the same
-
-
 def test_a_conversation_that_cannot_be_stored_is_noted_and_tried_again(run, tmp_path):
     recall = run(tmp_path, "RaisesInStoring")
     assert recall.unstored == {("", "u1"): "ValueError: rate limit"}
@@ -99,22 +82,12 @@ def test_a_store_that_cannot_be_listed_fails_its_questions(tmp_path):
     assert not in_process(tmp_path, "Good").failures
 
 
-def test_an_empty_store_is_warned_of(tmp_path):
-    recall = in_process(tmp_path, "KeepsNothing")
-    assert not recall.failures and recall.found["0@1"] == []
-    assert "the store holds nothing after storing" in recall.warnings[0]
-
-
 def test_stores_are_apart(run, tmp_path):
     given = [*conversations("a", FACTS[:1]), *conversations("b/c", FACTS[:2])]
     asked = [replace(query, store="b/c", id=f"b{query.id}") for query in queries()] + queries("a")
     recall = run(tmp_path, "Good", given, asked)
     assert recall.stores == {"a": [FACTS[0]], "b/c": list(FACTS[:2])}
     assert recall.found["1@1"] == [FACTS[0]] and recall.found["b1@1"] == [FACTS[1]]
-
-
-def lines_of(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 @pytest.fixture
@@ -141,15 +114,9 @@ def test_a_store_that_differs_when_filled_again_is_queried_again_with_a_warning(
     recall = in_process(tmp_path, "Differs", asked=queries(ks=(1, 2)))
     assert len(recall.found) == 4
     assert "is not deterministic" in recall.warnings[0]
-    kept = json.loads((tmp_path / "memories.json").read_text())
+    kept = read(tmp_path, "memories.json")
     of = {line["of"] for line in lines_of(tmp_path / "retrieved.jsonl")[-4:]}
     assert kept == recall.stores and len(of) == 1
-
-
-def test_a_conversation_that_failed_before_storing_is_not_stored(tmp_path):
-    given = [replace(c, failure="no reply: server gone") if c.id == "2" else c for c in conversations()]
-    recall = in_process(tmp_path, "Good", given)
-    assert recall.unstored == {("", "u2"): "no reply: server gone"} and FACTS[2] not in recall.stores[""]
 
 
 @pytest.mark.parametrize("name", ["Counting", "DurableCounting"])

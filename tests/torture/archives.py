@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import json
 import math
@@ -15,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -153,7 +154,7 @@ def _listing(place: Path, out: Path) -> list[tuple[str, int]]:
 # How an archive is written
 
 
-def zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
+def zipped(files: Iterable[tuple[str | zipfile.ZipInfo, bytes]]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about duplicate names
@@ -162,19 +163,32 @@ def zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
     return content.getvalue()
 
 
+def _untouched(content: bytearray) -> None:
+    """Leave a zip file as it is."""
+
+
 def as_zip(
-    files: Iterable[tuple[str, bytes]], spoil: Callable[[bytearray], None] | None = None
+    files: Iterable[tuple[str | zipfile.ZipInfo, bytes]], spoil: Callable[[bytearray], None] = _untouched
 ) -> Callable[[Path], Path]:
     files = list(files)
 
     def plant(folder: Path) -> Path:
         content = bytearray(zipped(files))
-        if spoil:
-            spoil(content)
+        spoil(content)
         (folder / "archive.zip").write_bytes(content)
         return folder / "archive.zip"
 
     return plant
+
+
+def _with_entry(
+    files: Entries, chosen: str, content: bytes, spoil: Callable[[bytearray], None] = _untouched, **fields: Any
+) -> Callable[[Path], Path]:
+    """A zip in which one entry has this content and these fields of `ZipInfo`."""
+    entries = {path: zipfile.ZipInfo(path) for path in files}
+    for name, value in fields.items():
+        setattr(entries[chosen], name, value)
+    return as_zip([(entries[path], content if path == chosen else data) for path, data in files.items()], spoil)
 
 
 def _as_either(files: Entries, draw: Random) -> Callable[[Path], Path]:
@@ -288,15 +302,16 @@ def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [here, *(place for key, item in inner for place in places(item, (*here, key)))]
 
 
+def inside(value: Any, place: tuple[Any, ...]) -> Any:
+    """Return the object or the list within a JSON value that has the place."""
+    return reduce(getitem, place[:-1], value)
+
+
 def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     if not place:
         return new
-    changed = copy.deepcopy(value)
-    at = changed
-    for key in place[:-1]:
-        at = at[key]
-    at[place[-1]] = new
-    return changed
+    inside(value, place)[place[-1]] = new
+    return value
 
 
 def _json_value(files: Entries, draw: Random) -> Mutation:
@@ -313,9 +328,7 @@ def _json_field_lost(files: Entries, draw: Random) -> Mutation:
     value = json.loads(files[path])
     place = draw.choice(places(value))
     if place:
-        inner = value = copy.deepcopy(value)
-        for key in place[:-1]:
-            inner = inner[key]
+        inner = inside(value, place)
         if draw.random() < 0.5:
             del inner[place[-1]]
         elif isinstance(inner, dict):
@@ -452,21 +465,11 @@ def _zip64(files: Entries, draw: Random) -> Mutation:
     ))  # fmt: skip
     chosen = _some(files, draw)
 
-    def plant(folder: Path) -> Path:
-        with zipfile.ZipFile(folder / "archive.zip", "w") as archive:
-            for path, data in files.items():
-                info = zipfile.ZipInfo(path)
-                if path == chosen:
-                    info.extra = extra
-                archive.writestr(info, data)
-        content = bytearray((folder / "archive.zip").read_bytes())
-        place = content.rfind(chosen.encode()) - 46
+    def spoil(content: bytearray) -> None:
         if draw.random() < 0.7:
-            struct.pack_into("<II", content, place + 20, 0xFFFFFFFF, 0xFFFFFFFF)
-        (folder / "archive.zip").write_bytes(content)
-        return folder / "archive.zip"
+            struct.pack_into("<II", content, content.rfind(chosen.encode()) - 26, 0xFFFFFFFF, 0xFFFFFFFF)
 
-    return Mutation(f"zip64 field of {chosen}", plant)
+    return Mutation(f"zip64 field of {chosen}", _with_entry(files, chosen, files[chosen], spoil, extra=extra))
 
 
 def _linked(files: Entries, draw: Random) -> Mutation:
@@ -491,16 +494,7 @@ def _linked(files: Entries, draw: Random) -> Mutation:
 def _linked_entry(files: Entries, draw: Random) -> Mutation:
     """Make an entry of the zip a symbolic link."""
     chosen = _some(files, draw)
-
-    def plant(folder: Path) -> Path:
-        with zipfile.ZipFile(folder / "archive.zip", "w") as archive:
-            for path, data in files.items():
-                info = zipfile.ZipInfo(path)
-                if path == chosen:
-                    info.external_attr = 0o120777 << 16
-                archive.writestr(info, b"../../escaped" if path == chosen else data)
-        return folder / "archive.zip"
-
+    plant = _with_entry(files, chosen, b"../../escaped", external_attr=0o120777 << 16)
     return Mutation(f"{chosen} is a link in the zip", plant)
 
 

@@ -28,18 +28,18 @@ _ID = "between "
 _MOST_DROPPED = 10_000  # sentences in a row
 
 _FRAMES = (
-    "Before any {work}, rub the {tool} with {stuff} until it feels {state}.",
-    "A {state} {tool} is best kept in a {vessel} lined with {stuff}.",
-    "Mixed in a {vessel}, {stuff} and {stuff_2} turn {state} when they are left to stand.",
-    "The handbook warns that {work} wears out the {tool} sooner than {work_2} does.",
-    "Whoever begins with {work} should first learn how {stuff} behaves when it is {state}.",
-    "In older workshops the {tool} hung beside the {tool_2}, and both were wiped with {stuff}.",
-    "For {work}, a {state} grade of {stuff} is preferred, though many make do with {stuff_2}.",
-    "Too much {stuff} makes the surface {state}, which {work} cannot put right.",
-    "The rest of the section compares {work} with {work_2} and recommends a {tool} for either.",
-    "A {vessel} of {stuff} lasts longer when the lid is kept {state}.",
-    "If the {tool} slips, the usual reason is {state} {stuff} along its edge.",
-    "There is little agreement on whether {work} should come before {work_2} or after it.",
+    "Before any {work[0]}, rub the {tool[0]} with {stuff[0]} until it feels {state[0]}.",
+    "A {state[0]} {tool[0]} is best kept in a {vessel[0]} lined with {stuff[0]}.",
+    "Mixed in a {vessel[0]}, {stuff[0]} and {stuff[1]} turn {state[0]} when they are left to stand.",
+    "The handbook warns that {work[0]} wears out the {tool[0]} sooner than {work[1]} does.",
+    "Whoever begins with {work[0]} should first learn how {stuff[0]} behaves when it is {state[0]}.",
+    "In older workshops the {tool[0]} hung beside the {tool[1]}, and both were wiped with {stuff[0]}.",
+    "For {work[0]}, a {state[0]} grade of {stuff[0]} is preferred, though many make do with {stuff[1]}.",
+    "Too much {stuff[0]} makes the surface {state[0]}, which {work[0]} cannot put right.",
+    "The rest of the section compares {work[0]} with {work[1]} and recommends a {tool[0]} for either.",
+    "A {vessel[0]} of {stuff[0]} lasts longer when the lid is kept {state[0]}.",
+    "If the {tool[0]} slips, the usual reason is {state[0]} {stuff[0]} along its edge.",
+    "There is little agreement on whether {work[0]} should come before {work[1]} or after it.",
 )
 _WORDS = {
     "work": "planing glazing weaving tanning turning carding engraving soldering veneering thatching bookbinding gilding",
@@ -76,17 +76,14 @@ def _sentences(without: set[tuple[str, ...]]) -> Iterator[str]:
     stream, lengths, dropped = RandomStream("unrelated text"), {len(phrase) for phrase in without} - {0}, 0
     while dropped < _MOST_DROPPED:
         chosen = {kind: stream.sample(words.split(), 2) for kind, words in _WORDS.items()}
-        names = {
-            name: one for kind, pair in chosen.items() for name, one in zip((kind, f"{kind}_2"), pair, strict=True)
-        }
-        sentence = stream.pick(_FRAMES).format(**names)
+        sentence = stream.pick(_FRAMES).format(**chosen)
         words = _words(sentence)
         runs = (tuple(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1))
-        if any(run in without for run in runs):
-            dropped += 1
-        else:
+        if without.isdisjoint(runs):
             dropped = 0
             yield sentence
+        else:
+            dropped += 1
     raise BadInput("between: every sentence of the unrelated text has an answer to a question in it")
 
 

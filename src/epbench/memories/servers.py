@@ -227,16 +227,13 @@ class Tool:
         """Whether a word in braces occurs in the arguments."""
         return word in json.dumps(self.arguments)
 
-    def filled(self, words: Mapping[str, str | int]) -> Any:
-        """The arguments with the words replaced."""
-        return _filled(self.arguments or {}, words)
 
-
-def _filled(value: Any, words: Mapping[str, str | int]) -> Any:
+def filled(value: Any, words: Mapping[str, str | int]) -> Any:
+    """Arguments of a tool with words in braces replaced."""
     if isinstance(value, dict):
-        return {name: _filled(item, words) for name, item in value.items()}
+        return {name: filled(item, words) for name, item in value.items()}
     if isinstance(value, list):
-        return [_filled(item, words) for item in value]
+        return [filled(item, words) for item in value]
     if not isinstance(value, str):
         return value
     if value in words:  # a number stays a number
@@ -273,9 +270,7 @@ class McpMemory:
                 self._tools = {call: tool.fitted(call, schemas[tool.name]) for call, tool in tools.items()}
                 self._open = stack.pop_all()
         except Exception as error:
-            first = _first(error)
-            known = str(first) if isinstance(first, CallFailed) else ""
-            raise CallFailed(known or _told(self._target, OPEN, first)) from None
+            raise CallFailed(_told(self._target, OPEN, error)) from None
         about = self._session.server_info
         print(f"MCP server {about.name} {about.version}, protocol {self._session.protocol_version}", file=sys.stderr)
 
@@ -288,8 +283,8 @@ class McpMemory:
         if not self._target.startswith(("http://", "https://")):
             preset = PRESETS.get(str(settings["preset"] or ""))
             own = {"HOME": str(folder), **(preset.variables if preset else {})}
-            environment = os.environ | {name: str(_filled(value, self._words)) for name, value in own.items()}
-            command = [str(_filled(word, self._words)) for word in shlex.split(self._target)]
+            environment = os.environ | {name: str(filled(value, self._words)) for name, value in own.items()}
+            command = [str(filled(word, self._words)) for word in shlex.split(self._target)]
             start = ["-c", _NEW_SESSION, *command]
             how = StdioServerParameters(command=sys.executable, args=start, env=environment, cwd=folder)
             return Client(stdio_client(how, errlog=sys.stderr), read_timeout_seconds=self._seconds)
@@ -338,12 +333,13 @@ class McpMemory:
         tool = self._tools[call]
         where = f"{what}, tool {tool.name}"
         try:
-            result = self._portal.call(self._session.call_tool, tool.name, tool.filled({**self._words, **words}))
+            arguments = filled(tool.arguments or {}, {**self._words, **words})
+            result = self._portal.call(self._session.call_tool, tool.name, arguments)
         except Exception as error:
             if "onnection closed" in str(error):  # there is no server any more: another process starts another one
                 print(_told(self._target, where, error), file=sys.stderr, flush=True)
                 os._exit(1)
-            raise CallFailed(_told(self._target, where, _first(error))) from None
+            raise CallFailed(_told(self._target, where, error)) from None
         blocks = [block.text for block in result.content if getattr(block, "text", None)]
         if result.is_error:
             raise CallFailed(f"{self._target}: {where}: {' '.join(blocks)[:200] or 'an error without words'}")
@@ -388,13 +384,10 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _first(error: BaseException) -> BaseException:
-    """The first error in a group of them."""
+def _told(target: str, what: str, error: BaseException) -> str:
+    """What went wrong in a call, in one line: of several errors the first, and our own words as they are."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return error
-
-
-def _told(target: str, what: str, error: BaseException) -> str:
-    """What went wrong in a call, in one line."""
+    if isinstance(error, CallFailed):
+        return str(error)
     return " ".join(f"{target}: {what}: {type(error).__name__}: {error}".split())[:500]

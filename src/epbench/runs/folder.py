@@ -74,8 +74,12 @@ def open_run(folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]
             if described.exists():
                 check_identity(folder, read_run(folder)["identity"], {**dict.fromkeys(SELDOM), **identity})
             else:
+                dataset = about.get(
+                    "dataset"
+                )  # as an absolute path, so that the run can be verified from any other folder
+                where = {"dataset_folder": str(Path(dataset).resolve())} if dataset and Path(dataset).is_dir() else {}
                 here = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
-                said = {"identity": dict(identity), **about, **_absolute(about), "command": _command(), **here}
+                said = {"identity": dict(identity), **about, **where, "command": _command(), **here}
                 write_json(described, said)
             with kept_journals(folder):
                 edited = edited_files(folder)
@@ -144,12 +148,6 @@ def dataset_of(run: Mapping[str, Any]) -> str | None:
     """
     folder: str | None = run.get("dataset_folder")
     return folder if folder and Path(folder).is_dir() else run.get("dataset")
-
-
-def _absolute(about: Mapping[str, Any]) -> dict[str, str]:
-    """The absolute path of a dataset that is a folder, so that the run can be verified from any other folder."""
-    dataset = about.get("dataset")
-    return {"dataset_folder": str(Path(dataset).resolve())} if dataset and Path(dataset).is_dir() else {}
 
 
 def read_scores(folder: Path, kind: type[Struct] | None = None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ def _merge(
             check_judge(folder, judge)
         join_journals(shards, folder, benchmark.journals)
         for name, kind in benchmark.objects.items():
-            _join_objects(shards, folder / name, kind)
+            if files := [shard / name for shard in shards if (shard / name).is_file()]:
+                write_json(folder / name, dict(chain.from_iterable(read_json(file, kind).items() for file in files)))
         note(folder, limit=limit)
         past.judge(folder, judge)
         scores = past.finish(folder, judge, label)
@@ -98,12 +100,6 @@ def _judge_of(described: Sequence[Mapping[str, Any]], rules: Any) -> Any:
         names = ", ".join(sorted(map(str, judges)))
         raise BadInput(f"the shards have different judges: {names}; have one judge judge them all")
     return judges.pop() if judges - {identity_of(rules)} else rules
-
-
-def _join_objects(shards: Sequence[Path], out: Path, kind: Any) -> None:
-    objects = [read_json(shard / out.name, kind) for shard in shards if (shard / out.name).is_file()]
-    if objects:
-        write_json(out, {key: value for fields in objects for key, value in fields.items()})
 
 
 def _check_other(shard: Path, out: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from epbench.files.json_files import write_json
-from epbench.files.writing import naming, write_text
+from epbench.files.writing import filling, naming, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,15 +50,16 @@ def write_questions(folder: Path, columns: Columns, records: Iterable[Mapping[st
     import pyarrow.parquet as pq
 
     path, schema = folder / QUESTIONS, pa.schema([(name, _arrow(kind)) for name, kind in columns.items()])
-    with naming(path), tempfile.TemporaryDirectory(prefix=f".{QUESTIONS}-", suffix=".scratch", dir=folder) as scratch:
-        draft = Path(scratch) / QUESTIONS
-        with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
-            left = map(dict, records)
-            piece = list(islice(left, _AT_ONCE))  # all at once, as a table, they need far more memory
+    with (
+        naming(path),
+        filling(folder) as draft,
+        pq.ParquetWriter(draft / QUESTIONS, schema, compression="zstd") as writer,
+    ):
+        left = map(dict, records)
+        piece = list(islice(left, _AT_ONCE))  # all at once, as a table, they need far more memory
+        writer.write_table(pa.Table.from_pylist(piece, schema))
+        while piece := list(islice(left, _AT_ONCE)):
             writer.write_table(pa.Table.from_pylist(piece, schema))
-            while piece := list(islice(left, _AT_ONCE)):
-                writer.write_table(pa.Table.from_pylist(piece, schema))
-        draft.replace(path)
 
 
 def _arrow(kind: Any) -> pa.DataType:

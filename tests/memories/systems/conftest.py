@@ -4,89 +4,56 @@ $EPBENCH_TEST_SYSTEMS names the systems to test, as `make test-systems` does; th
 environments are built in the user's own cache, as a run would build them.
 """
 
-import json
+import importlib
 import os
 import signal
-import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from epbench.memories.systems.hosting import environment_python
+from epbench.memories.guard import Limits
+from epbench.memories.process import ELSEWHERE, Home, ProcessGuard, clean_environment
+from epbench.memories.systems import hosting
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint, settings_at
 from tests.memories.systems.scripted_systems import SCRIPTED, made_up_checkout
 from tests.own_home import USERS_CACHE
 
-ROOT = Path(__file__).parents[3]
-LOCKS = ROOT / "src/epbench/memories/systems/locks"
+LOCKS = Path(hosting.__file__).with_name("locks")
 CHOSEN = os.environ.get("EPBENCH_TEST_SYSTEMS", "").split()
-FOREIGN = ("OPENAI_", "OPENROUTER_", "ANTHROPIC_", "AZURE_", "LANGSMITH_", "LANGCHAIN_", "PYTHON")
-
+ADAPTER = f"{Path(__file__).with_name('in_environment.py')}:Adapter"
+NO_LIMITS = Limits(600.0, 1000.0)
 
 FACTS = ["Mira plays the cello on Sundays.", "Ravi keeps bees behind the barn.", "Jörg trinkt nur grünen Tee 🍵."]
-
-
-class Raised(Exception):
-    """What the adapter raised, in words."""
 
 
 class AdapterProcess:
     """An adapter in a process of its own. A method of the adapter that is called here is called there.
 
-    `addresses()` returns the hosts and ports that the process has tried to reach or to look up. What it prints goes to
-    the file `system.log` beside the adapter's folder.
+    What it prints goes to the file `system.log` beside the adapter's folder, and the hosts and ports that it has tried to reach or
+    to look up to the file `reached`.
     """
 
     def __init__(self, python, target, folder, settings, environ):
         folder.mkdir(parents=True, exist_ok=True)
-        read, their_replies = os.pipe()
-        their_calls, write = os.pipe()
-        pipes = their_calls, their_replies
-        environ = {name: text for name, text in os.environ.items() if not name.startswith(FOREIGN)} | environ
-        script = Path(__file__).with_name("in_environment.py")
-        with (folder.parent / "system.log").open("a") as log:
-            self._process = subprocess.Popen(
-                [python, "-P", script, ROOT / "src/epbench", *map(str, pipes), target, folder, json.dumps(settings)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, cwd=folder.parent, pass_fds=pipes,
-            )  # fmt: skip
-        for pipe in pipes:
-            os.close(pipe)
-        self._calls, self._replies = os.fdopen(write, "w", buffering=1), os.fdopen(read)
-        self._call("open")
-
-    def _call(self, method, *args):
-        print(json.dumps([method, args]), file=self._calls)
-        line = self._replies.readline()
-        assert line, f"the process ended with status {self._process.wait(60)} during {method}"
-        reply = json.loads(line)
-        if "raised" in reply:
-            raise Raised(reply["raised"])
-        return reply["found"]
+        environ = {**clean_environment(), **environ, "ADAPTER": target, "REACHED": str(folder.with_name("reached"))}
+        defaults = importlib.import_module(f"epbench.memories.systems.{target.partition(':')[0]}").DEFAULTS
+        home = Home([str(python), *ELSEWHERE], environ, {**defaults, **settings})
+        self._guard = ProcessGuard(ADAPTER, NO_LIMITS, folder.with_name("system.log"), lambda folder: home)
+        self._guard.open(folder)
 
     def __getattr__(self, method):
-        if method.startswith("_"):
-            raise AttributeError(method)
-        return lambda *args: self._call(method, *args)
+        return partial(self._guard.call, method)
 
     def kill(self):
         """As kill -9 does."""
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait(60)
-
-    def start(self, method, *args):
-        """Send a call whose result nobody waits for, because the process is killed during it."""
-        print(json.dumps([method, args]), file=self._calls)
+        os.killpg(self._guard.pid, signal.SIGKILL)
 
     def end(self):
-        """Let the process end by itself; returns its status."""
-        if not self._calls.closed:
-            self._calls.close()
-            self._replies.close()
-        try:
-            return self._process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise
+        """Close the adapter and let the process end by itself; returns its status, which is that of a kill if it does not."""
+        process = self._guard._process
+        self._guard.close()
+        return process and process.returncode
 
 
 @pytest.fixture
@@ -100,7 +67,7 @@ def environment(monkeypatch):
     def python(system):
         if system not in CHOSEN:
             pytest.skip(f"$EPBENCH_TEST_SYSTEMS does not name {system}; make test-systems does")
-        return environment_python(LOCKS / f"{system}.txt")
+        return hosting.environment_python(LOCKS / f"{system}.txt")
 
     return python
 
@@ -113,8 +80,9 @@ def endpoint(system):
 
 
 @pytest.fixture
-def open_store(system, environment, endpoint, tmp_path):
+def open_store(system, environment, endpoint, tmp_path, monkeypatch):
     """Open the store of a name with the system of a test."""
+    monkeypatch.chdir(tmp_path)
     python, about, opened = environment(system), SCRIPTED[system], []
     settings = settings_at(endpoint.base_url) | about.settings
     if system == "structmem":

@@ -73,15 +73,9 @@ class Retriever:
     def delete(self, vector_id):
         self.client.delete(self.name, points_selector=qdrant.PointIdsList(points=[vector_id]))
 
-    def get_all(self, with_vectors=True, with_payload=True):
-        found, offset = [], None
-        while True:
-            points, offset = self.client.scroll(
-                self.name, limit=100, with_payload=with_payload, with_vectors=with_vectors, offset=offset
-            )
-            found += [point.model_dump() for point in points]
-            if offset is None:
-                return found
+    def get_all(self, with_vectors=True):
+        points, _ = self.client.scroll(self.name, limit=10_000, with_payload=True, with_vectors=with_vectors)
+        return [point.model_dump() for point in points]
 
     def close(self):
         self.client.close()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.memories.systems.conftest import Raised, fact, tell
+from epbench.errors import CallFailed
+from tests.memories.systems.conftest import fact, tell
 
 pytestmark = pytest.mark.slow
 graphiti = pytest.mark.parametrize("system", ["graphiti"])
@@ -25,7 +26,6 @@ def test_the_same_conversation_twice_is_no_error_and_the_process_ends(memory, op
     for _ in range(2):
         store.store_conversation(fact(TEA))
     assert {*store.get_all_memories()} == {memory}
-    store.close()
     assert store.end() == 0
 
 
@@ -33,10 +33,10 @@ def test_the_same_conversation_twice_is_no_error_and_the_process_ends(memory, op
 def test_what_cannot_be_read_is_counted_and_raised_in_the_end_as_is_an_error_of_the_model(open_store, endpoint):
     endpoint.reply = lambda body: 400
     store = open_store()
-    with pytest.raises(Raised, match="400"):
+    with pytest.raises(CallFailed, match="400"):
         store.store_conversation(fact(TEA))
     assert store.usage()["swallowed"] == 0
     endpoint.reply = lambda body: "I would rather talk."
-    with pytest.raises(Raised, match="JSONDecodeError"):
+    with pytest.raises(CallFailed, match="JSONDecodeError"):
         store.store_conversation(fact(TEA))
     assert store.usage()["unparsable"] >= 1 and store.get_all_memories() == []

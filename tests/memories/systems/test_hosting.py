@@ -1,15 +1,9 @@
 """An installed system in its own environment: what it stored survives every way to stop it, and nothing twice."""
 
-import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +15,15 @@ from epbench.memories.recall import memory_usage
 from epbench.memories.session import Conversation, Query
 from epbench.memories.systems import hosting
 from epbench.memories.systems.hosting import environment_python
+from tests.memories.systems.conftest import LOCKS
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.memories.test_isolation import needs_bwrap
-from tests.memories.test_session import lines_of, run_system
+from tests.memories.test_session import run_system
+from tests.refusals import refusal
+from tests.scripts.in_process import ROOT
+from tests.scripts.run_files import killed, lines_of
 
 LONE = Path(__file__).with_name("lone_system.py")
-LOCKS = Path(hosting.__file__).parent / "locks"
 QUERIES = [Query("q1", "q1", "", "where?", 2)]
 
 
@@ -141,20 +138,9 @@ run(Path(sys.argv[2]), lone(Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5]), 
 
 
 def killed_run(tmp_path, cache, endpoint, n_texts, n_queries, far_enough):
-    command = [sys.executable, "-c", _KILLED_RUN, Path(__file__).parents[3], tmp_path / "run", cache / "lone.txt"]
-    command += [tmp_path / "flag", endpoint.base_url, n_texts, n_queries]
-    kill_when(far_enough, command)
-
-
-def kill_when(far_enough, command, **options):
-    """Start a command, and kill it with all that it has started as soon as it has come far enough; returns its status."""
-    process = subprocess.Popen(list(map(str, command)), start_new_session=True, **options)
-    while process.poll() is None and not far_enough():
-        time.sleep(0.002)
+    command = ["-c", _KILLED_RUN, ROOT, tmp_path / "run", cache / "lone.txt", tmp_path / "flag", endpoint.base_url]
+    killed([*command, n_texts, n_queries], far_enough)
     assert far_enough()
-    with contextlib.suppress(ProcessLookupError):  # it may have ended by now
-        os.killpg(process.pid, signal.SIGKILL)
-    return process.wait()
 
 
 @pytest.mark.slow
@@ -195,8 +181,7 @@ def test_a_run_that_cannot_go_on_with_its_stores_is_refused(tmp_path, system, en
 
 def test_a_lock_for_another_python_is_refused(tmp_path):
     (tmp_path / "other.txt").write_text("# python: 3.8 to 3.9\n")
-    with pytest.raises(BadInput, match=r"it is for Python 3.8 to 3.9, this is 3\."):
-        environment_python(tmp_path / "other.txt")
+    assert "it is for Python 3.8 to 3.9, this is 3." in refusal(environment_python, tmp_path / "other.txt")
 
 
 SPY = """
@@ -227,13 +212,11 @@ def test_an_installation_builds_nothing_and_has_no_key(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     lock, found = tmp_path / "spy.txt", tmp_path / "found"
     lock.write_text(index_with_an_sdist(tmp_path, found))
-    with pytest.raises(BadInput, match="environment of this memory system cannot be built"):
-        environment_python(lock)
+    assert "environment of this memory system cannot be built" in refusal(environment_python, lock)
     assert not found.exists() and not list((tmp_path / "cache/systems").glob("spy*"))
     # Even the one package that is built from its source does not see the key.
     monkeypatch.setattr(hosting, "_INSTALL", hosting._INSTALL.replace("langdetect", "spy"))
-    with pytest.raises(BadInput, match="cannot be built"):
-        environment_python(lock)
+    assert "cannot be built" in refusal(environment_python, lock)
     assert found.read_text() == "no key"
 
 

@@ -1,9 +1,8 @@
 """LangMem as it is installed, with scripted replies: what is stored stays, and what its manager hides is counted."""
 
-from threading import Event
-
 import pytest
 
+from epbench.errors import SystemLost
 from tests.memories.systems.conftest import fact, tell
 from tests.memories.systems.scripted_systems import langmem_reply
 
@@ -25,20 +24,12 @@ def test_equal_texts_are_there_after_a_kill_and_texts_are_embedded(open_store, e
 
 
 def test_a_kill_in_the_middle_of_a_conversation_leaves_nothing_of_it(open_store, endpoint):
-    reached = Event()
-
-    def stops(body):
-        if "moths" in str(body["messages"][-1]) and not reached.is_set():
-            reached.set()
-            Event().wait(2)
-        return langmem_reply(body)
-
-    endpoint.reply, langmem = stops, open_store()
-    langmem.store_conversation(fact(FACTS[0]))
-    langmem.start("store_conversation", fact(FACTS[3], 3))
-    assert reached.wait(60)
-    langmem.kill()
     langmem = open_store()
+    langmem.store_conversation(fact(FACTS[0]))
+    endpoint.reply = lambda body: langmem.kill()
+    with pytest.raises(SystemLost):
+        langmem.store_conversation(fact(FACTS[3], 3))
+    endpoint.reply, langmem = langmem_reply, open_store()
     assert langmem.get_all_memories() == [FACTS[0]]
     langmem.store_conversation(fact(FACTS[3], 3))
     assert sorted(langmem.get_all_memories()) == sorted((FACTS[0], FACTS[3]))

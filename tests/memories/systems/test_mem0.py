@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.memories.systems.conftest import Raised, fact, turn
+from epbench.errors import CallFailed
+from tests.memories.systems.conftest import fact, turn
 from tests.memories.systems.scripted_systems import mem0_reply
 
 pytestmark = pytest.mark.slow
@@ -20,7 +21,6 @@ def test_both_speakers_are_told_and_dissimilar_memories_are_found(open_store, en
     assert sorted(mem0.get_all_memories()) == sorted(mem0.retrieve_memories("tea", [], 100)) == sorted(texts)
     said = str([body for path, body in endpoint.requests if path.endswith("completions")])
     assert "assistant: I see." in said
-    mem0.close()
     assert mem0.end() == 0
 
 
@@ -29,7 +29,7 @@ def test_a_reply_whose_memories_are_no_objects_is_counted_and_raised_by_2(system
     endpoint.reply = lambda body: '{"memory": ["tea"]}'
     mem0 = open_store()
     if system == "mem0":
-        with pytest.raises(Raised, match="'str' object has no attribute 'get'"):
+        with pytest.raises(CallFailed, match="'str' object has no attribute 'get'"):
             mem0.store_conversation(fact("I drink tea"))
     else:
         mem0.store_conversation(fact("I drink tea"))

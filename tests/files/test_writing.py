@@ -1,5 +1,6 @@
-"""A folder that is replaced is there, whole, whenever the process is killed."""
+"""A folder that is replaced is there, whole, whenever the process is killed, and a copy of one is as it was."""
 
+import os
 import random
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from epbench.files import writing as module
-from epbench.files.writing import replacing
+from epbench.files.writing import keep_copy, note_of, replacing, restore_copy
 
 _REPLACES = """
 import sys
@@ -48,7 +49,9 @@ def test_an_error_leaves_the_old_folder(tmp_path):
 @pytest.mark.parametrize("how", ["exchanges", "moves"])
 def test_a_kill_leaves_one_whole_folder_or_one_that_the_next_start_finds(tmp_path, how, monkeypatch):
     folder, chance = tmp_path / "set", random.Random(how)
-    if how == "exchanges" and not module._exchange(*_two_folders(tmp_path)):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    if how == "exchanges" and not module._exchange(tmp_path / "one", tmp_path / "other"):
         how = "moves"  # this file system cannot exchange
     for _ in range(12):
         with subprocess.Popen([sys.executable, "-c", _REPLACES, folder, how], stdout=subprocess.PIPE) as process:
@@ -62,14 +65,56 @@ def test_a_kill_leaves_one_whole_folder_or_one_that_the_next_start_finds(tmp_pat
     assert [path.name for path in tmp_path.glob(".set*")] == []
 
 
-def _two_folders(tmp_path):
-    folders = tmp_path / "one", tmp_path / "other"
-    for folder in folders:
-        folder.mkdir()
-    return folders
-
-
 def test_what_a_process_at_work_has_made_stays(tmp_path):
     with replacing(tmp_path / "set") as draft:
         module._clean_up(tmp_path / "set")
         assert draft.is_dir()
+
+
+def content(folder):
+    return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "live/deep/er").mkdir(parents=True)
+    (tmp_path / "live/a").write_text("one")
+    (tmp_path / "live/deep/er/b").write_text("two")
+    return tmp_path / "live"
+
+
+def test_a_copy_is_restored_as_it_was(folder, tmp_path):
+    kept = tmp_path / "kept"
+    assert note_of(kept) is None
+    keep_copy(folder, kept, "first")
+    before = content(folder)
+    (folder / "a").write_text("changed")
+    (folder / "new").write_text("x")
+    (folder / "deep/er/b").unlink()
+    restore_copy(kept, folder)
+    assert content(folder) == before and note_of(kept) == "first"
+    (folder / "a").write_text("changed again")  # what is restored is not the copy itself
+    restore_copy(kept, folder)
+    assert content(folder) == before
+
+
+def test_only_files_that_changed_are_copied_again(folder, tmp_path):
+    kept = tmp_path / "kept"
+    keep_copy(folder, kept, "1")
+    number = (kept / "content/deep/er/b").stat().st_ino
+    (folder / "a").write_text("other")
+    keep_copy(folder, kept, "2")
+    assert (kept / "content/deep/er/b").stat().st_ino == number and note_of(kept) == "2"
+    assert content(kept / "content") == content(folder)
+    (folder / "deep/er/b").write_text("333")
+    assert (kept / "content/deep/er/b").read_text() == "two"
+
+
+def test_links_are_kept_and_pipes_are_left_out(folder, tmp_path):
+    (folder / "link").symlink_to("a")
+    (folder / "gone").symlink_to("nowhere")
+    os.mkfifo(folder / "pipe")
+    keep_copy(folder, tmp_path / "kept", "")
+    restore_copy(tmp_path / "kept", folder)
+    assert (folder / "link").readlink().name == "a" and (folder / "gone").is_symlink()
+    assert not (folder / "pipe").exists()

@@ -181,7 +181,10 @@ def _data(
             printable(card.question),
             list(map(printable, card.reference)),
             *_said(card),
-            [_evidence(one, texts[one.text], numbers, marks) for one in card.evidence] if texts else [],
+            [
+                [printable(one.source), numbers[texts[one.text]], marks.of(one.marks, texts[one.text])]
+                for one in (card.evidence if texts else ())
+            ],
             *_found(card, numbers),
         ]
         for card in cards
@@ -215,10 +218,6 @@ def _cut(text: str) -> str:
     rest = len(text) - MOST_CHARACTERS
     more = f" … ({rest:,} more characters are not shown)" if rest > 0 else ""
     return printable(text[:MOST_CHARACTERS]) + more
-
-
-def _evidence(evidence: Evidence, text: str, numbers: _Numbers, marks: _MarkNumbers) -> list[Any]:
-    return [printable(evidence.source), numbers[text], marks.of(evidence.marks, text)]
 
 
 def _where(where: str | tuple[int, int], text: str) -> str | list[int]:

@@ -26,9 +26,8 @@ def code_of(name: str, kind: str) -> str:
 
 @pytest.mark.parametrize("name", metric_names())
 def test_the_code_of_the_page_gives_what_it_says(name, monkeypatch):
-    monkeypatch.chdir(
-        metric_path(name).parent
-    )  # where `evaluate.load(name)` finds the folder, as it finds the Space on the Hub
+    # Where `evaluate.load(name)` finds the folder, as it finds the Space on the Hub.
+    monkeypatch.chdir(metric_path(name).parent)
     *lines, last = code_of(name, "python").replace('"epbench/', '"').splitlines()
     names: dict[str, object] = {}
     exec("\n".join(lines), names)

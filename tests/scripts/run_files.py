@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as parquet
+
 from tests.scripts.in_process import ROOT
 
 PAIRS = "--template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5"
@@ -66,6 +68,12 @@ def write_lines(path: Path, records: list[Any]) -> None:
 def files_in(run: Path) -> dict[str, bytes]:
     """The content of the files of a folder, without those in folders below it."""
     return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+
+
+def rows_of(dataset: Path, config: str, split: str = "test") -> list[Any]:
+    """The rows of one split of a dataset."""
+    (path,) = (dataset / config).glob(f"{split}-*.parquet")
+    return parquet.read_table(path).to_pylist()
 
 
 def without_bytes(card: Path) -> str:

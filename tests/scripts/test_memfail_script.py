@@ -9,7 +9,7 @@ import pytest
 from tests.memories.test_isolation import needs_bwrap
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import files_in, killed, lines_of, read, scores_of, write_lines
+from tests.scripts.run_files import files_in, killed, lines_of, read, rows_of, scores_of, write_lines
 
 FAULTY = "tests/memories/faulty.py"
 SCRIPT = "eval_scripts/memfail.py"
@@ -64,13 +64,6 @@ def test_what_was_corrected_or_withdrawn_is_told_apart(tmp_path):
     page = (tmp_path / "full-context" / "report.html").read_text("utf-8")
     assert "Resurrected: it gives away what was withdrawn." in page and "not needed: a neighbour" in page
     ran("eval_scripts/verify.py", tmp_path / "full-context")
-
-
-def _rows(dataset, config):
-    import pyarrow.parquet as parquet
-
-    (path,) = (dataset / config).glob("*.parquet")
-    return parquet.read_table(path).to_pylist()
 
 
 @pytest.mark.slow
@@ -187,7 +180,7 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
         told = content.endswith(first) and "verdict" not in content
         return Fault("status", 400, words="refused by a filter") if told else None
 
-    first = _rows(memfail_set, "conditional_facts_easy")[0]["entity_facts"][0]
+    first = rows_of(memfail_set, "conditional_facts_easy")[0]["entity_facts"][0]
     with LoopbackEndpoint(answer, script=refuses) as endpoint:
         asked = ["--config", "conditional_facts_easy", "--system", f"{ROOT / FAULTY}:Good", "--with-replies", "--k", 2]
         model = ["--model", "openai:tiny", "--base-url", endpoint.url, "--window", 100_000, "--judge", "openai:tiny"]

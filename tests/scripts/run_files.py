@@ -8,13 +8,15 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as parquet
 
-from tests.scripts.in_process import ROOT
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.scripts.in_process import ROOT, ran
 
 PAIRS = "--template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5"
 BUILT = {
@@ -94,3 +96,28 @@ def killed(command: list[object], reached: Callable[[], object], **env: str) -> 
         time.sleep(0.002)
     process.kill()
     process.wait()
+
+
+def taken_up(scripted: Any, command_of: Callable[[Any], list[object]], folder: Path, name: str, after: int) -> int:
+    """Have a scripted model asked by a command that is killed after so many replies, and give the command again.
+
+    The dataset `name` appears in the folder by the second one alone, and no reply is kept twice. Returns how many requests were
+    on their way when it was killed.
+    """
+
+    def slowly(body: Any) -> Any:
+        time.sleep(0.02)
+        return scripted(body)
+
+    def kept() -> list[str]:
+        return [record["key"] for path in folder.glob("*/replies.jsonl") for record in lines_of(path)]
+
+    with ScriptedEndpoint(slowly) as endpoint:
+        command = command_of(endpoint)
+        killed(command, lambda: len(kept()) >= after)
+        time.sleep(0.2)  # what the endpoint was still writing
+        n_kept, n_sent = len(kept()), scripted.asked.total()
+        assert not (folder / name).exists() and n_kept >= after
+        ran(*command)
+    assert set(Counter(kept()).values()) == {1}
+    return int(n_sent - n_kept)

@@ -2,8 +2,6 @@
 
 import os
 import re
-import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from tests.memfail.generation.scripted_rows import ScriptedRows, step_of
 from tests.memfail.published_csv import PATHS, write_published
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import killed, lines_of, read, without_bytes
+from tests.scripts.run_files import read, taken_up, without_bytes
 
 
 @pytest.fixture(scope="module")
@@ -229,26 +227,9 @@ def test_the_card_of_a_generation_states_it(written):
 @pytest.mark.slow
 def test_a_killed_generation_goes_on_where_it_was(written, tmp_path):
     """Kill -9 among the essays."""
-    (whole, _, asked_of_whole), after = written, 20
-    scripted = ScriptedRows(FAULTS)
-
-    def slowly(body):
-        time.sleep(0.02)
-        return scripted(body)
-
-    def kept():
-        return [record["key"] for path in tmp_path.glob("*/replies.jsonl") for record in lines_of(path)]
-
-    with ScriptedEndpoint(slowly) as endpoint:
-        command = by_model(endpoint, tmp_path)
-        killed(command, lambda: len(kept()) >= after)
-        time.sleep(0.2)  # what the endpoint was still writing
-        n_kept, n_sent = len(kept()), scripted.asked.total()
-        assert not (tmp_path / "memfail").exists() and n_kept >= after
-        ran(*command)
-    assert scripted.asked.keys() == asked_of_whole.keys()
-    assert scripted.asked.total() - asked_of_whole.total() == n_sent - n_kept  # what was on its way when it was killed
-    assert set(Counter(kept()).values()) == {1}
+    (whole, _, asked), scripted = written, ScriptedRows(FAULTS)
+    lost = taken_up(scripted, lambda endpoint: by_model(endpoint, tmp_path), tmp_path, "memfail", 20)
+    assert scripted.asked.keys() == asked.keys() and scripted.asked.total() == asked.total() + lost
     assert files_of(tmp_path / "memfail") == files_of(whole / "memfail")
 
 

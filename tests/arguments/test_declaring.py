@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from epbench.arguments import options
-from epbench.arguments.declaring import argument, included, parse, parse_given, parse_subcommand, parser_of
+from epbench.arguments.declaring import argument, included, parse, parse_subcommand, parser_of
 from epbench.errors import BadInput
 from tests.scripts.in_process import script
 
@@ -39,11 +39,6 @@ def test_a_declaration_gives_flag_type_default_and_group():
     assert re.search("--keep-order-of-books\n.*numbers:.*--n N .*backend:.*--base-url URL ", shown, re.DOTALL)
     assert "--top-k N             how many passages\n" in shown and "\n  --keep-order          show passages" in shown
     assert "--in-process          the same as --isolation none" in shown
-
-
-def test_what_is_given_can_be_told_from_its_default():
-    _, given = parse_given(Arguments, "Doc.", ["--out", "o", "--n", "3", "--system-env", "X"])
-    assert given == {"out": Path("o"), "n": 3, "system_env": ["X"]}
 
 
 @pytest.mark.parametrize(

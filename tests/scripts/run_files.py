@@ -72,6 +72,11 @@ def files_in(run: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
 
 
+def files_below(folder: Path) -> dict[str, bytes]:
+    """The content of all files of a folder, by their paths in it."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def rows_of(dataset: Path, config: str, split: str = "test") -> list[Any]:
     """The rows of one split of a dataset."""
     (path,) = (dataset / config).glob(f"{split}-*.parquet")

@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from tests.memfail.generation.scripted_rows import ScriptedRows, step_of
 from tests.memfail.published_csv import PATHS, write_published
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import read, taken_up, without_bytes
+from tests.scripts.run_files import files_below, read, taken_up, without_bytes
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +31,12 @@ def published(tmp_path_factory):
     return write_published(tmp_path_factory.mktemp("reference") / "datasets", tables)
 
 
-def files_of(folder: Path):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_every_config_loads(made):
     from datasets import load_dataset
 
     folder, shown = made
     tables = (f"{config}/test-00000-of-00001.parquet" for config in CONFIGS)
-    assert set(files_of(folder)) == {"README.md", "croissant-rai.json", "eval.yaml", "validation.json", *tables}
+    assert set(files_below(folder)) == {"README.md", "croissant-rai.json", "eval.yaml", "validation.json", *tables}
     for config in CONFIGS:
         dataset = load_dataset(str(folder), config, split="test").remove_columns("canary")
         assert dataset.features == features_of(config) and len(dataset) == 100 and config in shown
@@ -230,7 +225,7 @@ def test_a_killed_generation_goes_on_where_it_was(written, tmp_path):
     (whole, _, asked), scripted = written, ScriptedRows(FAULTS)
     lost = taken_up(scripted, lambda endpoint: by_model(endpoint, tmp_path), tmp_path, "memfail", 20)
     assert scripted.asked.keys() == asked.keys() and scripted.asked.total() == asked.total() + lost
-    assert files_of(tmp_path / "memfail") == files_of(whole / "memfail")
+    assert files_below(tmp_path / "memfail") == files_below(whole / "memfail")
 
 
 @pytest.mark.slow

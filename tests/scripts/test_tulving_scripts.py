@@ -9,7 +9,7 @@ from datasets import load_dataset
 
 from epbench.hub.dataset_folder import CANARY
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import BUILT, drop, files_in, lines_of, read, scores_of, without_bytes, write_lines
+from tests.scripts.run_files import BUILT, drop, files_below, lines_of, read, scores_of, without_bytes, write_lines
 
 BUILD, EVALUATE = "builders/tulving.py", "eval_scripts/tulving.py"
 
@@ -52,9 +52,8 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
 @pytest.mark.parametrize(("name", "n_files"), [("short", 10), ("booksort", 7), ("memfail", 6)])
 def test_the_same_command_writes_the_same_bytes(small_sets, tmp_path, name, n_files):
     ran(BUILT[name], "--out", tmp_path)
-    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == n_files
-    assert all((tmp_path / file).read_bytes() == (small_sets / file).read_bytes() for file in files)
+    made = files_below(tmp_path / name)
+    assert len(made) == n_files and made == files_below(small_sets / name)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ def test_the_built_in_memory_systems_read_a_book(short_book, runs, tmp_path):
 def test_a_run_folder_has_its_files(runs):
     folder = runs / "in-context"
     names = {"run.json", "answers.jsonl", "judgements.jsonl", "scores.json", "table.md", "report.html"}
-    assert names <= files_in(folder).keys()
+    assert names <= files_below(folder).keys()
     run = read(folder, "run.json")
     assert run["identity"]["memory"] == "in-context" and "datasets" in run["versions"] and "--memory" in run["command"]
     page = (folder / "report.html").read_text()

@@ -9,7 +9,7 @@ import pytest
 from epbench.tulving.events.universe import load_universe
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.scripts.in_process import ran, refused, script
-from tests.scripts.run_files import lines_of, scores_of, taken_up
+from tests.scripts.run_files import files_below, files_in, lines_of, scores_of, taken_up
 from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
 from tests.tulving.proposing.scripted_universe import SIZE, THEME, ScriptedUniverse, sentence
 
@@ -171,8 +171,7 @@ def test_a_killed_command_goes_on_where_it_was(made, tmp_path, after):
     assert scripted.asked.keys() == asked.keys() and scripted.asked.total() == asked.total() + lost
     told, expected = ([note | {"key": ""} for note in notes_of(folder)] for folder in (tmp_path, whole))
     assert told == expected
-    for path in (whole / "harbour").iterdir():
-        assert (tmp_path / "harbour" / path.name).read_bytes() == path.read_bytes(), path.name
+    assert files_in(tmp_path / "harbour") == files_in(whole / "harbour")
 
 
 # ---- a universe of one's own ----
@@ -208,9 +207,8 @@ def test_the_same_files_under_another_path_write_the_same_bytes(tmp_path):
     for place in ("one", "two"):
         options = ["--book", "short", "--events", 5, "--universe", tmp_path / place / "harbour", "--universe-size", 12]
         ran(BOOK, *options, "--out", tmp_path / place)
-    one, two = (tmp_path / place / "harbour-short" for place in ("one", "two"))
-    files = [path.relative_to(one) for path in one.rglob("*") if path.is_file()]
-    assert len(files) == 10 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
+    one, two = (files_below(tmp_path / place / "harbour-short") for place in ("one", "two"))
+    assert len(one) == 10 and one == two
 
 
 def test_a_faulty_universe_is_one_line_and_leaves_nothing(tmp_path):

@@ -190,9 +190,8 @@ class Result(Struct, frozen=True, kw_only=True):
     fingerprint: str  # of its rows; only rows with the same one are ranked together
     # Its rows: one, or for MemFail one for each k. Their origin is empty, and what bounds them (`alike`) is in texts.
     standings: list[Standing]
-    scores: dict[
-        str, dict[str, Any]
-    ]  # scores.json without its largest parts, by config for a run of several, else by ""
+    # The content of scores.json without its largest parts, by config for a run of several, else by "".
+    scores: dict[str, dict[str, Any]]
     identity: dict[str, dict[str, Any]]  # what run.json says of the run, by config likewise
     command: str  # the command of the run, with names in place of paths
     versions: dict[str, str]  # of the libraries at the time of the run

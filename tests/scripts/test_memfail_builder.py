@@ -60,7 +60,8 @@ def test_all_stands_for_the_configs_of_the_paper_and_revision_is_named(tmp_path,
     assert {path.name for path in folder.iterdir() if path.is_dir()} == set(KNOWN)
     card, report = (folder / "README.md").read_text("utf-8"), read(folder, "validation.json")
     assert "not in the paper" in card and ("cannot infer" in card) == harder
-    assert f"`python builders/memfail.py {' '.join(chosen)}`" in card
+    command = f"--rows 6 --seed 3 {'--hard ' * harder}--config {' '.join(KNOWN)}"
+    assert f"`python builders/memfail.py {command}`" in card
     for config in KNOWN:
         rows = complete(config, make_rows(config, 6, 3, harder=harder))
         assert load_memfail(str(folder), config).questions == questions_of(config, rows)

@@ -124,7 +124,7 @@ def _to_hub(args: Arguments, folders: Sequence[Path], metrics: Sequence[str], sc
         elif each.moves_tag and not args.force:
             raise BadInput(f"{_tag_conflict(each)}; raise the version, or give --force to move the tag")
     for each in () if args.dry_run else planned:
-        done = push(each, private=args.private, move_tag=args.force)
+        done = push(each, private=args.private)
         counts = f" ({_counts(done.files)})" if done.changes else ""
         tag = f", tag {done.tag}" if done.tag else ", without a tag, as its README.md has no version"
         command.console().say(f"{'uploaded' if done.changes else 'unchanged'}: {done.address}{counts}{tag}")

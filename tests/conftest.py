@@ -40,9 +40,7 @@ settings.register_profile("epbench", deadline=None, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=100)
 settings.load_profile("epbench")
 
-ssl.create_default_context = cache(
-    ssl.create_default_context
-)  # every client of a server on loopback reads all certificates
+ssl.create_default_context = cache(ssl.create_default_context)  # every client of a server reads all certificates
 
 NINE_TEXTS = {"made": None} | ({"gutenberg": SHARED / "gutenberg"} if (SHARED / "gutenberg").is_dir() else {})
 
@@ -180,7 +178,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 @pytest.fixture(scope="session")
 def short_book(once: Once) -> Path:
     """The dataset `short`, built by the builder."""
-    return once("short", lambda out: _built("builders/tulving.py", "--book", "short", "--out", out)) / "short"
+    return once("short", lambda out: in_process.ran("builders/tulving.py --book short --out", out)) / "short"
 
 
 @pytest.fixture(
@@ -222,14 +220,9 @@ def set_of(texts: Path, once: Once) -> Path:
 
     def build(out: Path) -> None:
         with table_of(texts):
-            _built("builders/booksort.py", "--texts", texts, "--out", out)
+            in_process.ran("builders/booksort.py", "--texts", texts, "--out", out)
 
     return once(f"set-of-{texts.name}", build) / "booksort"
-
-
-def _built(builder: str, *args: object) -> None:
-    done = in_process.script(builder, *args)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")

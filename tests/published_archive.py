@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from epbench.tulving.dataset.schema import BookData
 from epbench.tulving.questions.generate import Question, completed_cue
 
-_TRACES = {
+TRACES = {
     "times": "Times", "spaces": "Spaces", "entities": "Entities", "contents": "Event contents",
     "other_entities": "Other entities", "full_details": "Full event details",
 }  # fmt: skip
@@ -49,19 +49,16 @@ def write_questions(path: Path, questions: Sequence[Question]) -> None:
     rows = [
         {
             "q_idx": q.template, "question": q.question, "cue_completed": completed_cue(q), "get": q.get,
-            "retrieval_type": _TRACES[q.trace], "correct_answer": published_truth(q),
+            "retrieval_type": TRACES[q.trace], "correct_answer": published_truth(q),
             "correct_answer_chapters": q.chapters, "n_chapters_correct_answer": q.n_chapters,
             "debug_existing_change": _CHANGED[q.origin],
         }
         for q in questions
     ]  # fmt: skip
-    strings, numbers = pa.list_(pa.string()), pa.list_(pa.int64())
-    table = pa.Table.from_pylist(rows)
-    for column, kind in (("correct_answer", strings), ("correct_answer_chapters", numbers)):
-        table = table.set_column(
-            table.column_names.index(column), column, pa.array([row[column] for row in rows], kind)
-        )
-    pq.write_table(table, path)
+    schema = pa.Table.from_pylist(rows).schema
+    for column, kind in (("correct_answer", pa.string()), ("correct_answer_chapters", pa.int64())):
+        schema = schema.set(schema.get_field_index(column), pa.field(column, pa.list_(kind)))
+    pq.write_table(pa.Table.from_pylist(rows, schema), path)
 
 
 def published_truth(question: Question) -> list[str]:

@@ -16,22 +16,14 @@ _BESIDE = Path(__file__).parents[2] / "shared" / "data" / "tulving"
 OURS = _HERE / "ours_n20.zip"
 OURS_EXPECTED = _HERE / "ours_n20.json"
 
+_THEIRS, _THEIR_LONG = _BESIDE / "released_n20.zip", _BESIDE / "released_n200.zip"
+
 # Archive, the scores that the code of the paper gives to its runs.
-ARCHIVES = [
-    (archive, expected)
-    for archive, expected in ((OURS, OURS_EXPECTED), (_BESIDE / "released_n20.zip", _BESIDE / "expected_n20.json"))
-    if archive.exists() and expected.exists()
-]
+ARCHIVES = [(OURS, OURS_EXPECTED), (_THEIRS, _BESIDE / "expected_n20.json")]
+ARCHIVES = [files for files in ARCHIVES if all(path.exists() for path in files)]
 # Archive, length of its book, numbers of questions with an answer, for fine-tuning, and selected.
-BOOKS = [
-    (archive, book, counts)
-    for archive, book, counts in (
-        (OURS, "short", (564, 468, 456)),
-        (_BESIDE / "released_n20.zip", "short", (564, 468, 456)),
-        (_BESIDE / "released_n200.zip", "long", (3886, 3199, 686)),
-    )
-    if archive.exists()
-]
+BOOKS = [(archive, "short", (564, 468, 456)) for archive in (OURS, _THEIRS)]
+BOOKS = [book for book in (*BOOKS, (_THEIR_LONG, "long", (3886, 3199, 686))) if book[0].exists()]
 
 
 def published_cases(name: str) -> Any:

@@ -42,8 +42,6 @@ def _kendall(
 
 
 SCORING = [
-    {"function": "f1_score_func", "input": {"precision": 0.25, "recall": 0.75}, "output": 0.375},
-    {"function": "f1_score_func", "input": {"precision": 3, "recall": 1}, "output": 1.5},
     _scored("one found", ["oak"], ["oak"], [("oak", 1)], 1.0, 1.0, 1.0),
     _scored("one guessed", ["oak"], ["elm"], [("oak", 0)], 0.0, 0.0, 0.0),
     _scored("one not answered", ["oak"], [], [("oak", 0)], None, 0.0, 0.0),

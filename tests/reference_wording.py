@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.published_archive import TRACES
+
 REAL = os.environ.get("EPBENCH_REFERENCES")
 COPIES = ["made", *(["real"] if REAL else [])]
 
@@ -48,12 +50,8 @@ def names_of(node: ast.stmt) -> set[str]:
 
 def constants(file: Path) -> dict[str, str]:
     """The texts that a file assigns to names."""
-    tree = ast.parse(file.read_text("utf-8"))
-    return {
-        ast.unparse(node.targets[0]): node.value.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-    }
+    nodes = [node for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.Assign)]
+    return {ast.unparse(n.targets[0]): n.value.value for n in nodes if isinstance(n.value, ast.Constant)}
 
 
 def array(items) -> np.ndarray:
@@ -61,28 +59,15 @@ def array(items) -> np.ndarray:
 
 
 CUES = {"t": "t", "s": "s", "e": "ent", "c": "c"}
-SORTS = {
-    "times": "Times",
-    "spaces": "Spaces",
-    "entities": "Entities",
-    "contents": "Event contents",
-    "other_entities": "Other entities",
-    "full_details": "Full event details",
-}
 
 
 def _templates() -> str:
     from epbench.tulving.questions.templates import PUBLISHED_TEMPLATES
 
-    rows = [
-        {
-            "cue": "(…)",
-            "retrieval_type": SORTS[each.trace],
-            "get": each.get,
-            "template": f"Ours {each.id}: " + ", ".join(f"{{{CUES[letter]}}}" for letter in each.cue) + "?",
-        }
-        for each in PUBLISHED_TEMPLATES
-    ]
+    rows = []
+    for each in PUBLISHED_TEMPLATES:
+        template = f"Ours {each.id}: " + ", ".join(f"{{{CUES[letter]}}}" for letter in each.cue) + "?"
+        rows.append({"cue": "(…)", "retrieval_type": TRACES[each.trace], "get": each.get, "template": template})
     return f"def qa_templates():\n    return {rows!r}\n"
 
 
@@ -159,10 +144,8 @@ def _grader(stages: dict[str, str], *hard: str) -> str:
 
 
 _RULE = "{entity} {behavior} {condition}; {entity}?"
-_STORE, _SHOWN = (
-    "IN:\n{all_memories_formatted}\nIs it there?",
-    "ASKED {query} SHOWN:\n{retrieved_memories}\nIs it there?",
-)
+_STORE = "IN:\n{all_memories_formatted}\nIs it there?"
+_SHOWN = "ASKED {query} SHOWN:\n{retrieved_memories}\nIs it there?"
 _USED = "TRUE {ground_truth_answer} SAID {llm_response}"
 
 MADE: dict[str, dict[str, str]] = {

@@ -1,22 +1,14 @@
 """The page on speed: what is committed is what was measured, and a goal that is missed says so."""
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+from tests.scripts.in_process import ROOT, loaded
 
-
-def loaded():
-    spec = importlib.util.spec_from_file_location("claims", BENCHMARKS / "claims.py")
-    sys.modules["claims"] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+BENCHMARKS, CLAIMS = ROOT / "benchmarks", "benchmarks/claims.py"
 
 
 def test_the_page_is_written_from_the_results_beside_it():
-    claims, results = loaded(), json.loads((BENCHMARKS / "results.json").read_text("utf-8"))
+    claims, results = loaded(CLAIMS), json.loads((BENCHMARKS / "results.json").read_text("utf-8"))
     assert (BENCHMARKS / "README.md").read_text("utf-8") == claims.page(results, None)
     assert all((BENCHMARKS / f"{claim.benchmark}.py").is_file() for claim in claims.CLAIMS)
     for claim in claims.CLAIMS:  # a key that is misspelt would look like a claim that was not measured
@@ -24,7 +16,7 @@ def test_the_page_is_written_from_the_results_beside_it():
 
 
 def test_a_missed_goal_is_marked_and_another_machine_stands_beside():
-    claims = loaded()
+    claims = loaded(CLAIMS)
     claim = claims.Claim("Reading together", "shared_context", "times.of", "×", 20, True)
     here, there = ({"benchmarks": {"shared_context": {"times": {"of": value}}}} for value in (19.0, 21.0))
     assert claim.shown(here) == "19 × (missed)" and claim.shown(there) == "21 ×"

@@ -30,13 +30,17 @@ STAND_INS = {
 }
 
 
+def write_commands(folder, commands):
+    for name, lines in commands.items():
+        (folder / name).write_text(f"#!/bin/bash\n{lines}\n")
+        (folder / name).chmod(0o755)
+
+
 @pytest.fixture
 def slurm(tmp_path):
     """The variables of a job of two nodes, and of a machine on which Slurm's commands exist."""
     (tmp_path / "stand-ins").mkdir()
-    for name, lines in STAND_INS.items():
-        (tmp_path / "stand-ins" / name).write_text(f"#!/bin/bash\n{lines}\n")
-        (tmp_path / "stand-ins" / name).chmod(0o755)
+    write_commands(tmp_path / "stand-ins", STAND_INS)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -73,9 +77,7 @@ def test_the_slurm_script_answers_on_two_nodes_and_leaves_nothing_behind(slurm, 
 def stand_in(slurm, tmp_path):
     """The same job, for which `epbench` only notes its words and ends with a status; nothing is started."""
     notes = 'echo "$@" >> "$CALLS"; exit "${STATUS:-0}"'
-    for name, lines in {"epbench": notes, "ray": "", "python": ""}.items():
-        (tmp_path / "stand-ins" / name).write_text(f"#!/bin/bash\n{lines}\n")
-        (tmp_path / "stand-ins" / name).chmod(0o755)
+    write_commands(tmp_path / "stand-ins", {"epbench": notes, "ray": "", "python": ""})
     return slurm | {"EPBENCH_BIN": str(tmp_path / "stand-ins")}
 
 

@@ -5,12 +5,13 @@ import os
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
 
 import pytest
 
 from epbench import BadInput, RunFailed, command, progress
-from epbench.arguments.declaring import argument, parse
+from epbench.errors import install_hint
+
+NO_RAY = ModuleNotFoundError("No module named 'ray'", name="ray.data")
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,7 @@ from epbench.arguments.declaring import argument, parse
         (RunFailed("all failed"), 1, "error: all failed\n"),
         (PermissionError(13, "Permission denied", "out"), 1, "error: [Errno 13] Permission denied: 'out'\n"),
         (KeyboardInterrupt(), 130, "error: interrupted; give the same command again to resume\n"),
+        (NO_RAY, 2, f"error: this needs more libraries (No module named 'ray'); {install_hint('ray')}\n"),
     ],
 )
 def test_errors_are_one_line_and_a_status(capsys, raised, status, line):
@@ -32,22 +34,12 @@ def test_errors_are_one_line_and_a_status(capsys, raised, status, line):
     assert capsys.readouterr().err == line
 
 
-def test_wrong_arguments_are_one_line(capsys):
-    @dataclass(frozen=True, kw_only=True)
-    class Arguments:
-        out: str = argument("folder")
-
-    with pytest.raises(SystemExit) as left:
-        command.run(lambda argv: parse(Arguments, "Doc.", argv), [])
-    assert left.value.code == 2
-    assert capsys.readouterr().err == "error: the following arguments are required: --out; see --help\n"
-
-
-def test_other_errors_keep_their_traceback():
+@pytest.mark.parametrize("error", [ZeroDivisionError(), ModuleNotFoundError("no epbench.no", name="epbench.no")])
+def test_other_errors_keep_their_traceback(error):
     def main(argv):
-        raise ZeroDivisionError
+        raise error
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(type(error)):
         command.run(main)
 
 

@@ -23,10 +23,7 @@ from epbench.command import commands
 from tests.scripts.in_process import script
 
 ROOT = Path(__file__).parents[1]
-PAGES = [
-    ROOT / "README.md",
-    *(page for folder in ("docs", "docs/api") for page in sorted((ROOT / folder).glob("*.md"))),
-]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/api/*.md"))]
 PICTURE = "docs/images/memories.svg"
 NEEDS = re.compile(r"\bneeds (.+)")
 BIN = Path(sys.executable).parent
@@ -81,11 +78,7 @@ def test_there_are_commands_of_both_kinds():
 
 def test_the_three_lines_and_a_picture_are_on_the_first_screen():
     first = "".join(PAGES[0].read_text("utf-8").splitlines(keepends=True)[:20])
-    for line in (
-        'load_dataset("epbench/long")',
-        'evaluate.load("episodic_f1")',
-        "accelerate launch finetune/sort_lm.py",
-    ):
+    for line in ('load_dataset("epbench/long")', 'evaluate.load("episodic_f1")', "launch finetune/sort_lm.py"):
         assert line in first
     assert "](docs/images/profiles.svg)" in first
     assert "](images/memories.svg)" in (ROOT / "docs/tulving.md").read_text("utf-8")
@@ -104,10 +97,8 @@ def test_our_commands_name_flags_that_exist(monkeypatch):
         words = tuple(shlex.split(command.text)[1:])
         kind = words[:2] if words[0] in ("build", "eval", "export") else words[:1]
         if kind not in helps and kind != ("path",):
-            path = scripts[kind[:1] if kind[0] == "export" else kind]
-            helps[kind] = script(
-                str(path.relative_to(ROOT)), *(kind[1:] if kind[0] == "export" else ()), "--help"
-            ).stdout
+            name, asked = (kind[:1], kind[1:]) if kind[0] == "export" else (kind, ())
+            helps[kind] = script(str(scripts[name].relative_to(ROOT)), *asked, "--help").stdout
         flags = {word.split("=")[0] for word in words if word.startswith("--")}
         unknown[str(command)] = flags - set(re.findall(r"--[a-z][a-z-]*", helps.get(kind, "")))
     assert not any(unknown.values()), {name: flags for name, flags in unknown.items() if flags}
@@ -155,10 +146,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 def copy_checkout(folder: Path) -> None:
     """The files of the repository, without what was built in it."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
-    ).stdout.split("\n")
-    for name in filter(None, listed):
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True).stdout.splitlines():
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)

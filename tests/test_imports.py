@@ -14,6 +14,7 @@ NOT_FOR_RULES = {
     "torch", "transformers", "sentence_transformers", "accelerate", "trl", "vllm", "ray", "openai", "statsmodels",
     "sklearn", "inspect_ai", "lm_eval", "peft", "mem0", "evaluate", "datasets",
 }  # fmt: skip
+SCRIPTS = "builders/tulving eval_scripts/tulving eval_scripts/booksort eval_scripts/memfail finetune/sort_lm"
 CODE = """
 import runpy, sys
 before = {*sys.modules}
@@ -30,9 +31,7 @@ def imported(*words: str | Path, home: Path) -> set[str]:
     """The modules that a script has imported when it ends."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     env = ours | {"HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", CODE, *map(str, words)], cwd=ROOT, env=env, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", CODE, *words], cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split("imported:")[-1].split())
 
@@ -41,19 +40,9 @@ def packages(modules: set[str]) -> set[str]:
     return {name.partition(".")[0] for name in modules} - sys.stdlib_module_names
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        "builders/tulving.py",
-        "eval_scripts/tulving.py",
-        "eval_scripts/booksort.py",
-        "eval_scripts/memfail.py",
-        "finetune/sort_lm.py",
-        "finetune/tulving_qa.py",
-    ],
-)
+@pytest.mark.parametrize("script", [*SCRIPTS.split(), "finetune/tulving_qa"])
 def test_help_imports_nothing_of_others(script, tmp_path):
-    modules = imported(script, "--help", home=tmp_path)
+    modules = imported(f"{script}.py", "--help", home=tmp_path)
     assert packages(modules) == {"epbench"} and len(modules) < 150
 
 

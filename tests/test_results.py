@@ -1,16 +1,14 @@
 """The measured rows in results/: what can be computed from them again is computed, and the page is made from them."""
 
 import re
-from pathlib import Path
 from statistics import fmean
 
 import pytest
 
 from epbench.reports.leaderboard import read_results
 from epbench.statistics.intervals import wilson
-from tests.scripts.in_process import script
+from tests.scripts.in_process import ROOT, ran
 
-ROOT = Path(__file__).parents[1]
 ABSOLUTE = re.compile(r"(?<![\w:/.-])(?:/[\w.-]+){2,}|\b[A-Z]:\\")
 """A path from the root of a machine's disk."""
 RESULTS = {result.name: result for result in read_results(ROOT / "results")}
@@ -32,9 +30,7 @@ def test_no_row_names_a_folder_of_a_machine():
 
 
 def test_the_page_is_made_from_the_rows(tmp_path):
-    assert (
-        script("builders/leaderboard.py", "--results", ROOT / "results", "--out", tmp_path / "page.md").returncode == 0
-    )
+    ran("builders/leaderboard.py", "--results", ROOT / "results", "--out", tmp_path / "page.md")
     made = (tmp_path / "page.md").read_text("utf-8")
     assert made == (ROOT / "docs/leaderboard.md").read_text("utf-8"), "run `make leaderboard`"
 

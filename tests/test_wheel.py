@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 VERSIONS = ("3.11", "3.12", "3.13")
 OURS = "{}.{}".format(*sys.version_info)  # it is there; the others are tried every night
+OTHERS = [pytest.param(version, marks=pytest.mark.nightly) for version in VERSIONS if version != OURS]
 CARRIED = {
     "src/epbench": "epbench", "metrics": "epbench/metrics", "builders": "epbench/scripts/builders",
     "eval_scripts": "epbench/scripts/eval_scripts", "finetune": "epbench/scripts/finetune",
@@ -53,9 +54,8 @@ def pip(python, *words):
 def wheel(tmp_path_factory):
     """The wheel, built as pip builds it: in an environment of its own, with nothing but the build system."""
     folder = tmp_path_factory.mktemp("wheel")
-    if pip(
-        sys.executable, "download", "--quiet", "--no-deps", "--dest", folder / "probe", "hatchling>=1.25"
-    ).returncode:
+    probe = ("download", "--quiet", "--no-deps", "--dest", folder / "probe", "hatchling>=1.25")
+    if pip(sys.executable, *probe).returncode:
         pytest.skip("pip finds no hatchling: no package index can be reached")
     done = pip(sys.executable, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
     assert done.returncode == 0, done.stderr
@@ -63,9 +63,7 @@ def wheel(tmp_path_factory):
     return built
 
 
-@pytest.fixture(
-    scope="module", params=[OURS, *(pytest.param(name, marks=pytest.mark.nightly) for name in VERSIONS if name != OURS)]
-)
+@pytest.fixture(scope="module", params=[OURS, *OTHERS])
 def installed(request, wheel, tmp_path_factory):
     """Run a command of the installed package in an empty folder: `installed("epbench", "--version")`."""
     python = interpreter(request.param)

@@ -29,20 +29,8 @@ def make_tiny_model(
     """Write a model and its tokenizer into a folder.
 
     The initial weights are large and the embeddings are not tied, so that different questions get different answers.
-    Such a model hardly ever ends an answer.
-
-    Args:
-        folder: created if missing.
-        text: what the tokenizer learns its words from.
-        chat: whether the tokenizer has a chat template, or that template.
-        window: `max_position_embeddings`.
-        layers: number of layers.
-        vocabulary: most tokens, at least 300.
-        seed: of the weights.
-        ends: whether the model ends its answers, each after one token.
-
-    Returns:
-        The folder.
+    Such a model hardly ever ends an answer, unless it `ends` each after one token. The tokenizer learns its words, at least
+    300 (`vocabulary`), from the text; `chat` is its chat template, or whether it has ours.
     """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers

@@ -1,5 +1,6 @@
 """Flags as fields of dataclasses: what a declaration gives on a command line, and one line for whatever is wrong."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -7,7 +8,7 @@ from typing import Literal
 import pytest
 
 from epbench.arguments import options
-from epbench.arguments.declaring import argument, included, parse, parse_given, parse_subcommand, parser_of
+from epbench.arguments.declaring import argument, included, parse, parse_subcommand, parser_of
 from epbench.errors import BadInput
 from tests.scripts.in_process import script
 
@@ -35,17 +36,9 @@ def test_a_declaration_gives_flag_type_default_and_group():
     assert read("--out", "o", "--top_k", "5").passages.top_k == 5
     assert read("--out", "o").systems.system_env == [], "a list of one command line is not that of the next"
     shown = parser_of(Arguments, "Doc.").format_help()
-    places = [
-        shown.index(text) for text in ("--keep-order-of-books\n", "numbers:", "--n N ", "backend:", "--base-url URL ")
-    ]
-    assert places == sorted(places)
+    assert re.search("--keep-order-of-books\n.*numbers:.*--n N .*backend:.*--base-url URL ", shown, re.DOTALL)
     assert "--top-k N             how many passages\n" in shown and "\n  --keep-order          show passages" in shown
     assert "--in-process          the same as --isolation none" in shown
-
-
-def test_what_is_given_can_be_told_from_its_default():
-    _, given = parse_given(Arguments, "Doc.", ["--out", "o", "--n", "3", "--system-env", "X"])
-    assert given == {"out": Path("o"), "n": 3, "system_env": ["X"]}
 
 
 @pytest.mark.parametrize(
@@ -111,10 +104,9 @@ def test_trainings_take_their_arguments_as_trainers_do(words, expected):
     assert (args.checkpointing, args.plan) == expected
     shown = parser_of(Training, "Doc.", underscores=True).format_help()
     assert "--learning_rate" in shown and "--no_checkpointing" in shown and "--plan [PLAN]" in shown
+    said = "argument --plan: expected true or false|unknown arguments: --nonsense 1; see"
     for wrong in (["--plan", "perhaps"], ["--nonsense", "1"]):
-        with pytest.raises(
-            BadInput, match=r"argument --plan: expected true or false|unknown arguments: --nonsense 1; see"
-        ):
+        with pytest.raises(BadInput, match=said):
             train(*wrong)
 
 
@@ -124,11 +116,6 @@ def test_the_command_line_overrules_the_recipe_and_the_recipe_the_defaults(tmp_p
     args = train("--config", str(recipe), "--batch_size", "9")
     assert (args.learning_rate, args.batch_size, args.pairs) == (1e-3, 9, ["two", "three"])
     assert (args.checkpointing, args.plan, args.loss) == (False, True, "all")
-    recipe.write_text("learning_rat: 1e-3")
-    with pytest.raises(
-        BadInput, match="line 1, key 'learning_rat': there is no such argument; did you mean 'learning_rate'"
-    ):
-        train("--config", str(recipe))
 
 
 @pytest.mark.parametrize("more", [["--model=m"], ["--model", "m"], ["--config", "OTHER"]])
@@ -172,8 +159,7 @@ def test_help_is_shown_before_anything_is_missing(words, capsys):
 @pytest.mark.parametrize("name", ["sort_lm", "tulving_qa"])
 def test_the_trainings_show_each_flag_with_its_words(name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    shown = script(f"finetune/{name}.py --help").stdout
-    shown = " ".join(shown.split())
+    shown = " ".join(script(f"finetune/{name}.py --help").stdout.split())
     for words in (
         "--learning_rate LEARNING_RATE learning rate of the first step; it falls to 0 along a cosine, without a warm-up",
         "--no_activation_checkpointing compute activations twice",

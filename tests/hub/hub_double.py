@@ -1,18 +1,11 @@
 """A small Hugging Face Hub on 127.0.0.1: repositories, commits, tags, large files and downloads.
 
-    with HubDouble("lab") as hub:                                    # TOKEN may write to lab/…, and to nothing else
-        subprocess.run([...], env=os.environ | hub.environment(home))    # HF_ENDPOINT, HF_TOKEN and so on
-        hub.publish("datasets", "lab/diary", {"README.md": b"…"})    # or put files there without a client
-        hub.repos["datasets", "lab/diary"].files                     # what is there now; also .commits and .tags
+    with HubDouble("lab") as hub:  # TOKEN may write to lab/…, and to nothing else
+        subprocess.run([...], env=os.environ | hub.environment(home))
+        hub.repos["datasets", "lab/diary"].files  # what is there now
 
-It answers the calls that `huggingface_hub`, `datasets` and `evaluate` make (also with `streaming=True` and `revision=`),
-checks token and permission, the hash of large files and the parent of a commit as the Hub does, and answers everything
-else with 404. Xet has no counterpart here, so `environment` disables it. What can go wrong is set from outside:
-
-    hub.cut_uploads = 1              # the connection breaks in the middle of the next large file
-    hub.before = function            # called with each request, such as `POST /api/repos/create`, before its body is
-                                     # read; it may raise `Refusal(503, "…")` or `Cut()`, change the Hub, or kill a client
-    hub.page = 2                     # entries on a page of a listing
+It answers the calls that `huggingface_hub`, `datasets` and `evaluate` make, checks token and permission, the hash of large
+files and the parent of a commit as the Hub does, and answers everything else with 404. Xet has no counterpart here.
 """
 
 from __future__ import annotations
@@ -51,10 +44,7 @@ class Cut(Exception):
 
 @dataclass
 class Repo:
-    """A repository: what it was created with, all its files after each commit, and the commits of its tags.
-
-    Like on the Hub, the first commit of a new one holds only `.gitattributes`.
-    """
+    """A repository: what it was created with, all its files after each commit, and the commits of its tags."""
 
     created_with: dict[str, Any]
     commits: list[dict[str, bytes]] = field(default_factory=lambda: [{".gitattributes": LARGE}])
@@ -63,10 +53,6 @@ class Repo:
     @property
     def name(self) -> str:
         return f"{self.created_with['organization']}/{self.created_with['name']}"
-
-    @property
-    def private(self) -> bool:
-        return self.created_with.get("visibility") == "private" or bool(self.created_with.get("private"))
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -102,23 +88,17 @@ def is_large(path: str) -> bool:
     return path.endswith(".parquet")
 
 
-def git_oid(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()
-
-
 def object_id(path: str, content: bytes) -> str:
     """By which the client sees that a file has not changed."""
-    return hashlib.sha256(content).hexdigest() if is_large(path) else git_oid(content)
+    git = hashlib.sha1(b"blob %d\0%b" % (len(content), content))
+    return (hashlib.sha256(content) if is_large(path) else git).hexdigest()
 
 
 def tree_entry(path: str, content: bytes) -> dict[str, Any]:
-    """A file as the listing of a folder describes it."""
+    """A file as the listing of a folder describes it; of a large one, git has a pointer."""
     entry, oid = {"type": "file", "path": path, "size": len(content)}, object_id(path, content)
-    if not is_large(path):
-        return entry | {"oid": oid}
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n".encode()
-    large = {"oid": oid, "size": len(content), "pointerSize": len(pointer)}
-    return entry | {"oid": git_oid(pointer), "lfs": large}
+    large = {"lfs": {"oid": oid, "size": len(content), "pointerSize": 130}} if is_large(path) else {}
+    return entry | {"oid": "0" * 40 if large else oid} | large
 
 
 @dataclass
@@ -150,9 +130,10 @@ class HubDouble(Loopback):
         self.repos: dict[tuple[str, str], Repo] = {}  # by kind and name, such as `("datasets", "lab/diary")`
         self.requests: list[str] = []  # such as `POST /api/repos/create`
         self.uploads: list[str] = []  # the SHA-256 of each large file that arrived completely, repeats included
-        self.cut_uploads = 0
+        self.cut_uploads = 0  # large files in whose middle the connection breaks
+        # Called with each request before its body is read; it may raise a `Refusal` or `Cut`, change the Hub, kill a client.
         self.before: Callable[[str], object] = lambda request: None
-        self.page = 1000
+        self.page = 1000  # entries on a page of a listing
         self._large_files: dict[str, bytes] = {}
         self._lock = threading.RLock()
         super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (_Handler,), {"hub": self})))
@@ -172,7 +153,6 @@ class HubDouble(Loopback):
         return repo
 
     def check_arrival(self, request: str) -> None:
-        """What is known before the body of a request is read; see `before`."""
         with self._lock:
             self.requests.append(request)
             cut = request.startswith("PUT ") and self.cut_uploads > 0
@@ -195,8 +175,8 @@ class HubDouble(Loopback):
 
     def _repo(self, call: Call) -> Repo:
         repo = self.repos.get((call.parts["kind"], call.parts["repo"]))
-        if repo is None or (repo.private and not call.headers.get("Authorization")):
-            raise Refusal(401 if repo else 404, "Repository not found", "RepoNotFound")
+        if repo is None:
+            raise Refusal(404, "Repository not found", "RepoNotFound")
         return repo
 
     def _written(self, call: Call) -> Repo:
@@ -271,7 +251,7 @@ class HubDouble(Loopback):
         repo = self._repo(call)
         sha, files = repo.at(call.parts["revision"] or "main")
         siblings = [{"rfilename": path} for path in files]
-        return Answer.of({"id": repo.name, "sha": sha, "private": repo.private, "siblings": siblings})
+        return Answer.of({"id": repo.name, "sha": sha, "siblings": siblings})
 
     def _refs(self, call: Call) -> Answer:
         repo = self._repo(call)

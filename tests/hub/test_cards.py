@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,9 +12,9 @@ from epbench.hub.card import VERSION, card, header_of
 from epbench.hub.dataset_folder import CANARY, CROISSANT_FILE, FIELDS
 from tests.conftest import NINE_TEXTS
 from tests.hub.test_dataset_folder import CONFIGS
-from tests.scripts.in_process import ran
+from tests.scripts.in_process import ROOT, ran
+from tests.scripts.run_files import without_bytes
 
-ROOT = Path(__file__).parents[2]
 CARDS = {path.parent.name: path for path in sorted((ROOT / "dataset_cards").glob("*/README.md"))}
 BOOKS = {"short", "long", "very-long", "short-ordered", "long-ordered"}
 BOOKS |= {f"{universe}-{book}" for universe in ("news", "scifi") for book in ("short", "long")}
@@ -29,11 +28,6 @@ def parts(card):
     """The header and the Markdown."""
     _, header, text = card.read_text("utf-8").split("---\n", 2)
     return yaml.safe_load(header), text
-
-
-def without_bytes(card):
-    """Bytes in memory depend on the version of pyarrow."""
-    return re.sub(r"num_bytes: \d+", "", card.read_text("utf-8"))
 
 
 def test_there_is_a_card_for_every_published_dataset():

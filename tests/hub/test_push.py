@@ -19,6 +19,7 @@ from epbench.hub.push import dataset_push, metric_push
 from epbench.metric_folders import metric_names
 from tests.hub.conftest import PUBLISH, diary
 from tests.hub.hub_double import SIGNATURE, TOKEN, Cut, HubDouble, Refusal
+from tests.scripts.run_files import files_below
 
 REPO = ("datasets", "lab/diary")
 COMMIT = "POST /api/datasets/lab/diary/commit/main"
@@ -50,10 +51,6 @@ def folder(tmp_path):
     return diary(tmp_path, [["old"]])[0]
 
 
-def files_of(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def reword(folder, old, new):
     readme = folder / "README.md"
     readme.write_text(readme.read_text("utf-8").replace(old, new), "utf-8")
@@ -76,7 +73,7 @@ def test_a_pushed_dataset_loads_by_config_streamed_and_by_tag(hub, python, uploa
     done = upload(folder, "--private")
     assert done.stdout == f"uploaded: {hub.url}/datasets/lab/diary (4 new), tag v0.1.0\n", done.stderr
     assert hub.repos[REPO].created_with["visibility"] == "private"
-    assert hub.repos[REPO].files == files_of(folder)
+    assert hub.repos[REPO].files == files_below(folder)
     folder, configs = diary(tmp_path, [["a", "b"], [], None])
     reword(folder, "version: 0.1.0", "version: 0.2.0")
     assert upload(folder).returncode == 0
@@ -148,7 +145,7 @@ def test_foreign_files_stay_and_a_card_without_a_version_gets_no_tag(hub, upload
     reword(folder, "version: 0.1.0\n", "")
     said = upload(folder).stdout
     assert "(3 new, 1 deleted)" in said and "without a tag, as its README.md has no version" in said
-    assert hub.repos[REPO].files == files_of(folder) | {"notes.md": b"theirs"}
+    assert hub.repos[REPO].files == files_below(folder) | {"notes.md": b"theirs"}
     assert hub.repos[REPO].tags == {}
     reword(folder, "license: mit\n", "license: mit\nversion: 1 of 2\n")
     done = upload(folder)
@@ -240,9 +237,9 @@ def test_a_commit_of_somebody_else_at_the_same_time_is_not_overwritten(
     assert (done.returncode, message in done.stderr) == (1 if message else 0, True), done.stderr
     assert (hub.requests.count(COMMIT) == commits and not message) or done.stdout == ""
     theirs = hub.repos[REPO].files[path]
-    assert theirs.isdigit() and hub.repos[REPO].files == ({} if message else files_of(folder)) | {path: theirs}
+    assert theirs.isdigit() and hub.repos[REPO].files == ({} if message else files_below(folder)) | {path: theirs}
     if path == "README.md":  # looked at, and replaced on purpose
-        assert upload(folder).returncode == 0 and hub.repos[REPO].files == files_of(folder)
+        assert upload(folder).returncode == 0 and hub.repos[REPO].files == files_below(folder)
 
 
 @pytest.mark.parametrize(

@@ -50,13 +50,8 @@ def test_interval_is_that_of_a_plain_bootstrap_over_clusters():
     assert high - low > naive_high - naive_low
 
 
-scored = st.lists(
-    st.tuples(
-        st.sampled_from([-math.inf, -1.5, 0, 0.25, 0.5, 3, math.inf]), st.sampled_from("AB"), st.sampled_from("wxyz")
-    ),
-    min_size=1,
-    max_size=30,
-)
+score = st.sampled_from([-math.inf, -1.5, 0, 0.25, 0.5, 3, math.inf])
+scored = st.lists(st.tuples(score, st.sampled_from("AB"), st.sampled_from("wxyz")), min_size=1, max_size=30)
 
 
 @settings(max_examples=100, deadline=None)
@@ -113,26 +108,20 @@ def test_a_reader_that_always_says_a_has_chance_accuracy_and_yet_tells_the_answe
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("said", "true", "more", "message"),
     [
-        ({"predictions": [], "references": []}, "at least one row"),
-        (
-            {"predictions": ["A"], "references": ["A", "B"]},
-            "references: expected 1 rows, as many as predictions, found 2",
-        ),
-        ({"predictions": ["A"], "references": ["C"]}, "references, row 0: expected 'A' or 'B', found 'C'"),
-        ({"predictions": [None], "references": ["A"]}, "predictions, row 0: expected a string, found None"),
-        ({"predictions": ["A", "B"], "references": ["A", "B"], "clusters": "AB"}, "clusters: expected a list"),
-        (
-            {"predictions": ["A"], "references": ["A"], "scores": [math.nan]},
-            "scores, row 0: expected a number that is not NaN",
-        ),
-        ({"predictions": ["A"], "references": ["A"], "scores": [True]}, "scores, row 0: .* found True"),
+        ([], [], {}, "at least one row"),
+        (["A"], ["A", "B"], {}, "references: expected 1 rows, as many as predictions, found 2"),
+        (["A"], ["C"], {}, "references, row 0: expected 'A' or 'B', found 'C'"),
+        ([None], ["A"], {}, "predictions, row 0: expected a string, found None"),
+        (["A", "B"], ["A", "B"], {"clusters": "AB"}, "clusters: expected a list"),
+        (["A"], ["A"], {"scores": [math.nan]}, "scores, row 0: expected a number that is not NaN"),
+        (["A"], ["A"], {"scores": [True]}, "scores, row 0: .* found True"),
     ],
 )
-def test_bad_values_are_refused(values, message):
+def test_bad_values_are_refused(said, true, more, message):
     with pytest.raises(ValueError, match=message):
-        sort_accuracy(**values)
+        sort_accuracy(predictions=said, references=true, **more)
 
 
 def test_evaluate_gives_the_same_and_refuses_the_same(hf_home):

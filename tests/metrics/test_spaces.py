@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -26,9 +27,8 @@ def code_of(name: str, kind: str) -> str:
 
 @pytest.mark.parametrize("name", metric_names())
 def test_the_code_of_the_page_gives_what_it_says(name, monkeypatch):
-    monkeypatch.chdir(
-        metric_path(name).parent
-    )  # where `evaluate.load(name)` finds the folder, as it finds the Space on the Hub
+    # Where `evaluate.load(name)` finds the folder, as it finds the Space on the Hub.
+    monkeypatch.chdir(metric_path(name).parent)
     *lines, last = code_of(name, "python").replace('"epbench/', '"').splitlines()
     names: dict[str, object] = {}
     exec("\n".join(lines), names)
@@ -61,11 +61,7 @@ def test_the_requirements_are_what_the_metric_imports(name):
 @pytest.mark.parametrize("name", metric_names())
 def test_a_copy_of_the_folder_computes_with_its_requirements_alone(name, tmp_path):
     """As for somebody who follows the page: an environment with the file's requirements, and nothing of ours."""
-    space = tmp_path / name
-    space.mkdir()
-    for path in metric_path(name).iterdir():
-        if path.is_file():
-            (space / path.name).write_bytes(path.read_bytes())
+    space = shutil.copytree(metric_path(name), tmp_path / name)
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

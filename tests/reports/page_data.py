@@ -15,25 +15,19 @@ def data_of(html):
 def questions_of(html):
     """A dictionary for each question, its facets by name, with the texts in the place of their numbers."""
     data = data_of(html)
+    texts, marks = dict(enumerate(data["texts"])), data["marks"]
+
+    def step(name, state, text, note):
+        return name, state, texts.get(text), note
+
     questions = []
     for values in data["questions"]:
         question = dict(zip(FIELDS, values, strict=True))
         facets = zip(data["facets"], question["facets"], strict=True)
-        question["facets"] = {name: texts[number] for (name, texts), number in facets}
+        question["facets"] = {name: of[number] for (name, of), number in facets}
         question["outcome"] = ("right", "wrong", "failed")[question["outcome"]]
-        question["evidence"] = [
-            (source, data["texts"][number], data["marks"][marks]) for source, number, marks in question["evidence"]
-        ]
-        question["retrieved"] = question["retrieved"] and [data["texts"][number] for number in question["retrieved"]]
-        question["trails"] = [
-            (
-                title,
-                [
-                    (name, state, text if text is None else data["texts"][text], note)
-                    for name, state, text, note in steps
-                ],
-            )
-            for title, steps in question["trails"]
-        ]
+        question["evidence"] = [(source, texts[text], marks[number]) for source, text, number in question["evidence"]]
+        question["retrieved"] = question["retrieved"] and [texts[number] for number in question["retrieved"]]
+        question["trails"] = [(title, [step(*of) for of in steps]) for title, steps in question["trails"]]
         questions.append(question)
     return questions

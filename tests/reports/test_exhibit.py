@@ -12,6 +12,7 @@ from epbench.reports.exhibit import (
     Exhibit,
     Missing,
     as_csv,
+    columns_of,
     interval,
     marked,
     mean_interval,
@@ -34,19 +35,13 @@ ESTIMATES = [
     ("a", "own", 50, Estimate(30, 10, lowest=0.25, highest=0.5)),
     ("b_c", "reported", 50, Estimate(None, None, 0.5)),
 ]
-FRAME = framed(
-    {"label": label, "source": source, "words": words, **one.columns(*TESTED)}
-    for label, source, words, one in ESTIMATES
-)
+ABOUT = ("label", "source", "words")
+FRAME = framed(dict(zip(ABOUT, about, strict=True)) | one.columns(*TESTED) for *about, one in ESTIMATES)
 
 
 def table_of(**more):
-    columns = [
-        Column("run", of_source(), text=True),
-        Column("{} words", mean_margin()),
-        Column("{} words: p", p_value()),
-        Column("{} words: n", "n"),
-    ]
+    spread = {"{} words": mean_margin(), "{} words: p": p_value(), "{} words: n": "n"}
+    columns = columns_of({"run": of_source(), **spread}, 1)
     return Exhibit("Table 1", "What it shows", FRAME, columns, ["a note"], across="words", sections="source", **more)
 
 

@@ -47,12 +47,8 @@ def cards(n):
     return [*map(card, range(n - 1)), hostile]
 
 
-TEXTS = [
-    "It rained.\n\nOn May 5 she saw the Old\nHarbour; aXb.\n\nAnd then home.",
-    "On may 5.\n\nNothing else.",
-    "\U0001f41ftuna",
-    HOSTILE,
-]
+RAIN = "It rained.\n\nOn May 5 she saw the Old\nHarbour; aXb.\n\nAnd then home."
+TEXTS = [RAIN, "On may 5.\n\nNothing else.", "\U0001f41ftuna", HOSTILE]
 
 
 def test_data_that_cannot_end_its_script_and_is_what_was_given():
@@ -63,7 +59,7 @@ def test_data_that_cannot_end_its_script_and_is_what_was_given():
     last = data["questions"][-1]
     assert last[3] == HOSTILE.replace("\u2028", "\ufffd") == last[5]
     assert [name for name, _ in data["facets"]] == ["bin", "cue", "get"]
-    assert data["texts"].count(TEXTS[0]) == 1  # nine questions share it
+    assert data["texts"].count(RAIN) == 1  # nine questions share it
     of_segment = data["marks"][data["questions"][0][8][1][2]]
     assert of_segment == [[[2, 4], "segment A", "cue"]]  # a fish is two units in a browser
 
@@ -131,10 +127,8 @@ def test_filters_count_what_the_data_count(opened):
     assert opened.text(".status") == "700 of 700 questions"
     outcomes = Counter(card.outcome for card in made)
     shown = opened.js("[...document.querySelector('.filters select').options].map(o => o.text)")
-    assert shown == [
-        "all (700)",
-        *(f"{sign} {name} ({outcomes[name]})" for sign, name in zip("✓✗!", outcomes, strict=True)),
-    ]
+    signs = zip("✓✗!", outcomes.items(), strict=True)
+    assert shown == ["all (700)", *(f"{sign} {name} ({n})" for sign, (name, n) in signs)]
     opened.choose("bin", "2")
     n = sum(card.facets["bin"] == "2" for card in made)
     assert opened.text(".status") == f"{n} of 700 questions"
@@ -155,17 +149,11 @@ def test_filters_count_what_the_data_count(opened):
 
 def test_a_question_shows_all_that_its_card_says(opened):
     text = opened.text(".question")
-    parts = (
-        "Where was number 0 seen?|Old Harbour|the pier|At the old harbour, said 0.|F1 0.5|reason 0|Chapter 2|a memory"
-    )
-    for part in f"{parts}|memory 0|fact 1|a thing|✗ not passed|✓ passed".split("|"):
+    parts = "Where was number 0 seen?|Old Harbour|the pier|At the old harbour, said 0.|F1 0.5|reason 0|Chapter 2"
+    for part in f"{parts}|a memory|memory 0|fact 1|a thing|✗ not passed|✓ passed".split("|"):
         assert part in text, part
     marks = opened.js("[...document.querySelectorAll('.question mark')].map(m => [m.className, m.textContent])")
-    assert marks == [
-        ["cue", "May 5time"],
-        ["found", "Old\nHarbourfound".replace("found", "item found")],
-        ["cue", "tusegment A"],
-    ]
+    assert marks == [["cue", "May 5time"], ["found", "Old\nHarbouritem found"], ["cue", "tusegment A"]]
     assert "It rained." not in text and "And then home." not in text
     opened.js("document.querySelector('.question details').open = true")
     opened.drawn()
@@ -179,10 +167,8 @@ def test_the_keyboard_goes_through_the_list(opened):
     for name, expected in zip(keys, ("q1", "q2", "q1", "q0", "q0", HOSTILE[:9], "q698"), strict=True):
         opened.key(name, codes[name])
         assert expected in opened.text(".question h3"), name
-        active = opened.js(
-            "document.getElementById(document.querySelector('.list').getAttribute('aria-activedescendant')).innerText"
-        )
-        assert expected in active
+        active = opened.js("document.querySelector('.list').getAttribute('aria-activedescendant')")
+        assert expected in opened.text(f"#{active}")
     opened.key("PageUp", 33)
     assert "q698" not in opened.text(".question h3")
     opened.key("Enter", 13)
@@ -227,10 +213,8 @@ def test_a_phone_scrolls_down_only(opened, report):
     assert opened.js("document.documentElement.scrollWidth <= 390 && innerWidth <= 390")
     opened.write("onerror")
     assert opened.js("document.documentElement.scrollWidth <= 390") and opened.complaints() == []
-    wide = opened.js(
-        "[...document.querySelectorAll('.filters select, .list, .question')].map(e => e.getBoundingClientRect().right)"
-    )
-    assert max(wide) <= 390
+    parts = "[...document.querySelectorAll('.filters select, .list, .question')]"
+    assert max(opened.js(f"{parts}.map(e => e.getBoundingClientRect().right)")) <= 390
 
 
 def test_what_a_screen_reader_is_told(opened):
@@ -240,13 +224,11 @@ def test_what_a_screen_reader_is_told(opened):
     assert opened.js("[...document.querySelectorAll('th')].every(e => e.scope)")
     ids = opened.js("[...document.querySelectorAll('section.explorer [id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
-    focus = opened.js(
-        "(() => { document.querySelector('.list').focus({focusVisible: true}); return getComputedStyle(document.querySelector('.list')).outlineStyle })()"
-    )
-    assert focus == "solid"
+    opened.js("document.querySelector('.list').focus({focusVisible: true})")
+    assert opened.js("getComputedStyle(document.querySelector('.list')).outlineStyle") == "solid"
 
 
-@pytest.mark.parametrize("n", [4_000, pytest.param(35_000, marks=[pytest.mark.slow, pytest.mark.nightly])])
+@pytest.mark.parametrize("n", [4_000, pytest.param(35_000, marks=pytest.mark.nightly)])
 def test_many_questions(browser, tmp_path, n):
     path = tmp_path / "many.html"
     path.write_text(page("many", explorer_html(cards(n), TEXTS)), "utf-8")

@@ -17,9 +17,8 @@ def board(*standings):
 
 
 def test_rows_are_ranked_by_the_first_score_and_share_ranks():
-    rows = board(
-        standing("c", 0.4), standing("a", 0.9, source="reported"), standing("b", 0.4), standing("d", 0.3)
-    ).table.rows
+    own = [standing(name, score) for name, score in (("c", 0.4), ("b", 0.4), ("d", 0.3))]
+    rows = board(*own, standing("a", 0.9, source="reported")).table.rows
     assert [(row[0], row[1]) for row in rows] == [("1", "a (reported)"), ("2", "b"), ("2", "c"), ("4", "d")]
 
 

@@ -110,9 +110,8 @@ def test_judges_that_disagree_about_one_answer_are_found(browser, tmp_path):
 
 def test_the_paired_test_is_that_of_the_questions_shown(opened):
     opened.choose("bin", "1")
-    pairs = [
-        (a.worth, b.worth) for a, b in zip(RUNS[LABELS[0]], RUNS[LABELS[1]], strict=True) if a.facets["bin"] == "1"
-    ]
+    both = zip(RUNS[LABELS[0]], RUNS[LABELS[1]], strict=True)
+    pairs = [(a.worth, b.worth) for a, b in both if a.facets["bin"] == "1"]
     ahead, behind = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
     p = binomtest(ahead, ahead + behind).pvalue
     said = opened.text(".status")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.scripts.in_process import ROOT
+import pyarrow.parquet as parquet
+
+from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
+from tests.scripts.in_process import ROOT, ran
 
 PAIRS = "--template-books 2 --excerpt-words 250 --segment-words 20 --excerpts 5"
 BUILT = {
@@ -67,6 +72,22 @@ def files_in(run: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
 
 
+def files_below(folder: Path) -> dict[str, bytes]:
+    """The content of all files of a folder, by their paths in it."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rows_of(dataset: Path, config: str, split: str = "test") -> list[Any]:
+    """The rows of one split of a dataset."""
+    (path,) = (dataset / config).glob(f"{split}-*.parquet")
+    return parquet.read_table(path).to_pylist()
+
+
+def without_bytes(card: Path) -> str:
+    """The text of a card; bytes in memory depend on the version of pyarrow."""
+    return re.sub(r"num_bytes: \d+", "", card.read_text("utf-8"))
+
+
 def killed(command: list[object], reached: Callable[[], object], **env: str) -> None:
     """Start one of our scripts in a process of its own, and end it by kill -9 as soon as it has reached something."""
     process = subprocess.Popen(
@@ -80,3 +101,28 @@ def killed(command: list[object], reached: Callable[[], object], **env: str) -> 
         time.sleep(0.002)
     process.kill()
     process.wait()
+
+
+def taken_up(scripted: Any, command_of: Callable[[Any], list[object]], folder: Path, name: str, after: int) -> int:
+    """Have a scripted model asked by a command that is killed after so many replies, and give the command again.
+
+    The dataset `name` appears in the folder by the second one alone, and no reply is kept twice. Returns how many requests were
+    on their way when it was killed.
+    """
+
+    def slowly(body: Any) -> Any:
+        time.sleep(0.02)
+        return scripted(body)
+
+    def kept() -> list[str]:
+        return [record["key"] for path in folder.glob("*/replies.jsonl") for record in lines_of(path)]
+
+    with ScriptedEndpoint(slowly) as endpoint:
+        command = command_of(endpoint)
+        killed(command, lambda: len(kept()) >= after)
+        time.sleep(0.2)  # what the endpoint was still writing
+        n_kept, n_sent = len(kept()), scripted.asked.total()
+        assert not (folder / name).exists() and n_kept >= after
+        ran(*command)
+    assert set(Counter(kept()).values()) == {1}
+    return int(n_sent - n_kept)

@@ -1,7 +1,6 @@
 """builders/booksort.py as a user runs it."""
 
 import re
-import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -13,6 +12,7 @@ from epbench import BadInput
 from epbench.interop.eval_results import _scores
 from tests.booksort.made_texts import write_texts
 from tests.conftest import ROOT
+from tests.loopback import Handler, Loopback
 from tests.scripts.in_process import ran, refused, script
 from tests.scripts.run_files import scores_of
 
@@ -109,14 +109,9 @@ def mirror(nine_texts, tmp_path):
         (root / "cache/epub" / number).mkdir(parents=True)
         (root / "cache/epub" / number / f"pg{number}.txt").write_bytes(path.read_bytes())
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root))) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", root
-        server.shutdown()
+    quiet = type("Quiet", (Handler, SimpleHTTPRequestHandler), {})
+    with Loopback(ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=str(root)))) as server:
+        yield server.url, root
 
 
 @pytest.mark.slow

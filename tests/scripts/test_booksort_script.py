@@ -195,7 +195,6 @@ def test_a_plan_asks_nothing(sort_set, tiny, tmp_path):
     plan = f"{EVALUATE} --dataset {sort_set} --memory in-context --model hf:{tiny} --plan --out {tmp_path / 'r'}"
     said = ran(plan)
     assert "48 requests over 12 contexts" in said and "at most 48 answer tokens" in said
-    assert "240 requests over 24 contexts" in ran(
-        plan, "--select-prompt"
-    )  # 12 prompts, 3 readings of 4 held-out excerpts
+    # 12 prompts, 3 readings of 4 held-out excerpts
+    assert "240 requests over 24 contexts" in ran(plan, "--select-prompt")
     assert not (tmp_path / "r").exists()

@@ -90,9 +90,8 @@ def test_questions_of_one_row_are_drawn_together():
     first = pd.DataFrame(places, columns=["id", "row", "outcome"])
     second = first.assign(outcome="right")
     alone = first.assign(row=first["id"]), second.assign(row=second["id"])
-    by_row, by_question = (
-        compare_runs({"a": {("c", 5): a}, "b": {("c", 5): b}})[0] for a, b in ((first, second), alone)
-    )
+    compared = [compare_runs({"a": {("c", 5): a}, "b": {("c", 5): b}}) for a, b in ((first, second), alone)]
+    (by_row,), (by_question,) = compared
     assert by_row["difference"] == by_question["difference"] == pytest.approx(-1 / 3)
     width = [pair["interval"][1] - pair["interval"][0] for pair in (by_row, by_question)]
     assert 1.25 < width[0] / width[1] < 1.6  # the square root of 2
@@ -140,10 +139,8 @@ def reported(tmp_path):
 def test_reported_numbers_prices_and_claims_stand_beside_the_runs(two_systems, reported, tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text('currency = "USD"\nmodels.other = { input = 1 }\n')
-    out = tmp_path / "report"
-    done = ran(
-        REPORT, two_systems / "floor", two_systems / "mine", "--reported", *reported, "--prices", prices, "--out", out
-    )
+    out, runs = tmp_path / "report", [two_systems / name for name in ("floor", "mine")]
+    done = ran(REPORT, *runs, "--reported", *reported, "--prices", prices, "--out", out)
     table = (out / "table.md").read_text()
     assert "| Mem0, gpt-4.1-mini, reported | 5 | 100 | 35 | 2 | 6 | 57 | 0 | 1,381 |" in table
     assert "| floor | 0.0000 | 0.0000 | 0.0000 | 0.0000 | 0.0000 |" in table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -13,15 +12,9 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 
 from tests.interop.inspect.runs import content_of, metrics_of
 from tests.scripts.in_process import ran, refused, script
-from tests.scripts.run_files import change, read, scores_of
+from tests.scripts.run_files import change, files_below, read, scores_of
 
 EXPORT = "eval_scripts/export.py"
-
-
-def hashes(folder: Path) -> dict[str, tuple[str, int]]:
-    """The content and the time of the last change of each file."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return {str(path): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in files}
 
 
 def exported(out: Path, *runs: Path):
@@ -43,9 +36,9 @@ def in_context(small_sets, tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_logs_have_the_scores_of_the_runs_which_stay_as_they_are(small_runs, in_context, tmp_path):
     runs = [in_context, *(path.parent for path in sorted(small_runs.glob("*/run.json")))]
-    before = hashes(small_runs) | hashes(in_context)
+    before = files_below(small_runs), files_below(in_context)
     logs = exported(tmp_path / "logs", *runs)
-    assert hashes(small_runs) | hashes(in_context) == before
+    assert (files_below(small_runs), files_below(in_context)) == before
     for run, log in zip(runs, logs, strict=True):
         scores, metrics = scores_of(run), metrics_of(log)
         questions = pd.read_parquet(run / "questions.parquet")

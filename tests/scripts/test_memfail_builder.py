@@ -2,9 +2,6 @@
 
 import os
 import re
-import time
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ from tests.memfail.generation.scripted_rows import ScriptedRows, step_of
 from tests.memfail.published_csv import PATHS, write_published
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import killed, lines_of, read
+from tests.scripts.run_files import files_below, read, taken_up, without_bytes
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +31,12 @@ def published(tmp_path_factory):
     return write_published(tmp_path_factory.mktemp("reference") / "datasets", tables)
 
 
-def files_of(folder: Path):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_every_config_loads(made):
     from datasets import load_dataset
 
     folder, shown = made
     tables = (f"{config}/test-00000-of-00001.parquet" for config in CONFIGS)
-    assert set(files_of(folder)) == {"README.md", "croissant-rai.json", "eval.yaml", "validation.json", *tables}
+    assert set(files_below(folder)) == {"README.md", "croissant-rai.json", "eval.yaml", "validation.json", *tables}
     for config in CONFIGS:
         dataset = load_dataset(str(folder), config, split="test").remove_columns("canary")
         assert dataset.features == features_of(config) and len(dataset) == 100 and config in shown
@@ -55,17 +48,8 @@ def test_every_config_loads(made):
 
 
 def test_the_published_card_is_that_of_the_default_rows(made):
-    cards = (ROOT / "dataset_cards/memfail/README.md", made[0] / "README.md")
-    kept, written = (re.sub(r"num_bytes: \d+", "", card.read_text("utf-8")) for card in cards)
-    assert kept == written, "run `make cards`"  # bytes in memory depend on the version of pyarrow
-
-
-def test_rows_and_seed_and_configs_can_be_chosen(tmp_path):
-    chosen = ["--rows", "30", "--seed", "7", "--config", "persona_retrieval", "long_hop"]
-    ran("builders/memfail.py", *chosen, "--out", tmp_path)
-    folder = tmp_path / "memfail"
-    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["long_hop", "persona_retrieval"]
-    assert f"`python builders/memfail.py {' '.join(chosen)}`" in (folder / "README.md").read_text()
+    kept, written = map(without_bytes, (ROOT / "dataset_cards/memfail/README.md", made[0] / "README.md"))
+    assert kept == written, "run `make cards`"
 
 
 @pytest.mark.parametrize("harder", [False, True])
@@ -76,6 +60,8 @@ def test_all_stands_for_the_configs_of_the_paper_and_revision_is_named(tmp_path,
     assert {path.name for path in folder.iterdir() if path.is_dir()} == set(KNOWN)
     card, report = (folder / "README.md").read_text("utf-8"), read(folder, "validation.json")
     assert "not in the paper" in card and ("cannot infer" in card) == harder
+    command = f"--rows 6 --seed 3 {'--hard ' * harder}--config {' '.join(KNOWN)}"
+    assert f"`python builders/memfail.py {command}`" in card
     for config in KNOWN:
         rows = complete(config, make_rows(config, 6, 3, harder=harder))
         assert load_memfail(str(folder), config).questions == questions_of(config, rows)
@@ -237,27 +223,10 @@ def test_the_card_of_a_generation_states_it(written):
 @pytest.mark.slow
 def test_a_killed_generation_goes_on_where_it_was(written, tmp_path):
     """Kill -9 among the essays."""
-    (whole, _, asked_of_whole), after = written, 20
-    scripted = ScriptedRows(FAULTS)
-
-    def slowly(body):
-        time.sleep(0.02)
-        return scripted(body)
-
-    def kept():
-        return [record["key"] for path in tmp_path.glob("*/replies.jsonl") for record in lines_of(path)]
-
-    with ScriptedEndpoint(slowly) as endpoint:
-        command = by_model(endpoint, tmp_path)
-        killed(command, lambda: len(kept()) >= after)
-        time.sleep(0.2)  # what the endpoint was still writing
-        n_kept, n_sent = len(kept()), scripted.asked.total()
-        assert not (tmp_path / "memfail").exists() and n_kept >= after
-        ran(*command)
-    assert scripted.asked.keys() == asked_of_whole.keys()
-    assert scripted.asked.total() - asked_of_whole.total() == n_sent - n_kept  # what was on its way when it was killed
-    assert set(Counter(kept()).values()) == {1}
-    assert files_of(tmp_path / "memfail") == files_of(whole / "memfail")
+    (whole, _, asked), scripted = written, ScriptedRows(FAULTS)
+    lost = taken_up(scripted, lambda endpoint: by_model(endpoint, tmp_path), tmp_path, "memfail", 20)
+    assert scripted.asked.keys() == asked.keys() and scripted.asked.total() == asked.total() + lost
+    assert files_below(tmp_path / "memfail") == files_below(whole / "memfail")
 
 
 @pytest.mark.slow

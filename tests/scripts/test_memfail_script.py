@@ -9,7 +9,7 @@ import pytest
 from tests.memories.test_isolation import needs_bwrap
 from tests.models.loopback_endpoint import Fault, LoopbackEndpoint
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import files_in, killed, lines_of, read, scores_of, write_lines
+from tests.scripts.run_files import files_in, killed, lines_of, read, rows_of, scores_of, write_lines
 
 FAULTY = "tests/memories/faulty.py"
 SCRIPT = "eval_scripts/memfail.py"
@@ -66,13 +66,6 @@ def test_what_was_corrected_or_withdrawn_is_told_apart(tmp_path):
     ran("eval_scripts/verify.py", tmp_path / "full-context")
 
 
-def _rows(dataset, config):
-    import pyarrow.parquet as parquet
-
-    (path,) = (dataset / config).glob("*.parquet")
-    return parquet.read_table(path).to_pylist()
-
-
 @pytest.mark.slow
 def test_a_system_that_kept_nothing_is_warned_of_loudly(memfail_set, tmp_path):
     base = ["--dataset", memfail_set, "--config", "long_hop", "--out", tmp_path / "r"]
@@ -98,20 +91,12 @@ def test_a_system_that_ends_its_process_does_not_end_the_run(memfail_set, tmp_pa
 
 @pytest.mark.slow
 def test_memory_is_limited(memfail_set, tmp_path):
-    base = [
-        "--dataset",
-        memfail_set,
-        "--config",
-        "long_hop",
-        "--limit",
-        2,
-        "--system",
-        f"{ROOT / FAULTY}:TakesAllMemory",
-    ]
-    ran(SCRIPT, *base, "--out", tmp_path / "little", "--memory-limit", 1)
+    of = f"--config long_hop --limit 2 --system {ROOT / FAULTY}:TakesAllMemory"
+    base = f"{SCRIPT} --dataset {memfail_set} {of} --memory-limit"
+    ran(base, 1, "--out", tmp_path / "little")
     reasons = {record["failure"] for record in lines_of(tmp_path / "little/retrieved.jsonl")}
     assert reasons == {"out of memory: the limit of its process is 1 GB"}
-    ran(SCRIPT, *base, "--out", tmp_path / "enough", "--memory-limit", 8)
+    ran(base, 8, "--out", tmp_path / "enough")
     assert scores_of(tmp_path / "enough")["n_failed"] == 0
 
 
@@ -195,7 +180,7 @@ def test_an_endpoint_reads_replies_and_judges_and_what_it_paid_is_told_apart(mem
         told = content.endswith(first) and "verdict" not in content
         return Fault("status", 400, words="refused by a filter") if told else None
 
-    first = _rows(memfail_set, "conditional_facts_easy")[0]["entity_facts"][0]
+    first = rows_of(memfail_set, "conditional_facts_easy")[0]["entity_facts"][0]
     with LoopbackEndpoint(answer, script=refuses) as endpoint:
         asked = ["--config", "conditional_facts_easy", "--system", f"{ROOT / FAULTY}:Good", "--with-replies", "--k", 2]
         model = ["--model", "openai:tiny", "--base-url", endpoint.url, "--window", 100_000, "--judge", "openai:tiny"]
@@ -249,8 +234,9 @@ def test_a_killed_run_goes_on_where_it_was(script, memfail_set, whole, tmp_path,
     assert done.returncode == 0, done.stderr
     after = lines_of(calls)[len(before) :]
 
-    assert without_warnings(scores_of(out)) == without_warnings(scores_of(whole / name))
-    assert [w for w in scores_of(out)["warnings"] if "same content twice" not in w] == []
+    scores, of_whole = scores_of(out), scores_of(whole / name)
+    assert scores | {"warnings": []} == of_whole | {"warnings": []}
+    assert all("same content twice" in warning for warning in scores["warnings"])
     assert read(out, "memories.json") == read(whole / name, "memories.json")
     for file in STAGES:
         keys, expected = Counter(_keys(out / file)), set(_keys(whole / name / file))
@@ -269,10 +255,6 @@ def test_a_killed_run_goes_on_where_it_was(script, memfail_set, whole, tmp_path,
         assert len(told) == 20
         again = "does not outlive its process; all 20 conversations are stored again"
         assert (again in done.stderr) == bool(kept["stored.jsonl"])
-
-
-def without_warnings(scores):
-    return {name: value for name, value in scores.items() if name != "warnings"}
 
 
 def _keys(path):

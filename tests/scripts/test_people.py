@@ -192,11 +192,11 @@ def test_a_page_asks_resumes_and_gives_a_file_that_can_be_scored(small_sets, tmp
 def test_people_see_an_order_of_their_own_and_texts_stay_texts(tmp_path, browser):
     from epbench.people import Item, Part, read_texts, write_study
 
-    pairs = [
-        [Item(f"p{i}", f"p{i}", HOSTILE, [(HOSTILE, HOSTILE)], [("A", f"a{i}"), ("B", HOSTILE)], shuffled=True)]
-        for i in range(9)
-    ]
-    texts = read_texts(None) | {"check": [], "about": [], "title": HOSTILE}
+    def item(i):
+        answers = [("A", f"a{i}"), ("B", HOSTILE)]
+        return Item(f"p{i}", f"p{i}", HOSTILE, [(HOSTILE, HOSTILE)], answers, shuffled=True)
+
+    pairs, texts = [[item(i)] for i in range(9)], read_texts(None) | {"check": [], "about": [], "title": HOSTILE}
     how = {"about": {"dataset": HOSTILE}, "per_person": 9, "within_days": None, "pass_share": 0}
     write_study(tmp_path, texts, [Part("", HOSTILE, pairs)], kind="sort", **how)
     orders = []

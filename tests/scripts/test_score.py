@@ -9,12 +9,7 @@ import pytest
 
 import epbench
 from epbench import BadInput, RunFailed
-from tests.scripts.run_files import lines_of, read, scores_of
-
-
-def rows_of(folder, config, split="test"):
-    (path,) = (folder / config).glob(f"{split}-*.parquet")
-    return pq.read_table(path).to_pylist()
+from tests.scripts.run_files import lines_of, read, rows_of, scores_of
 
 
 def test_book_sort_is_scored_as_its_run(small_sets, small_runs):

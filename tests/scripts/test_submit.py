@@ -14,10 +14,8 @@ SUBMIT, BOARD = "eval_scripts/submit.py", "builders/leaderboard.py"
 
 @pytest.fixture(scope="module")
 def submitted(small_runs, tmp_path_factory):
-    out = tmp_path_factory.mktemp("results")
-    return out, ran(
-        SUBMIT, *(small_runs / name for name in COMMANDS), "--by", "Ada", "--note", "in a test", "--out", out
-    )
+    out, runs = tmp_path_factory.mktemp("results"), [small_runs / name for name in COMMANDS]
+    return out, ran(SUBMIT, *runs, "--by", "Ada", "--note", "in a test", "--out", out)
 
 
 def test_every_run_has_a_small_row_with_its_scores_and_without_answers_or_paths(submitted, small_runs):

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from tests.scripts.in_process import ran, refused, script
-from tests.scripts.run_files import COMMANDS, scores_of
+from tests.scripts.run_files import COMMANDS, files_in, scores_of
 
 pytestmark = pytest.mark.slow
 TABLES = "eval_scripts/tables.py"
@@ -73,9 +73,7 @@ def test_a_released_archive_needs_no_run(released, tmp_path):
 def test_the_same_command_gives_the_same_bytes(everything, small_runs, tmp_path):
     runs = (small_runs / "tulving", small_runs / "tulving-none")
     ran(TABLES, *runs, "--reported", "paper", "--by", "origin", "--out", tmp_path)
-    for path in (everything[0] / "tulving").iterdir():
-        if path.is_file():
-            assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+    assert files_in(everything[0] / "tulving") == files_in(tmp_path)
 
 
 def test_what_cannot_be_used_is_refused_with_one_line(small_runs, tmp_path):

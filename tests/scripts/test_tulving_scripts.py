@@ -9,7 +9,7 @@ from datasets import load_dataset
 
 from epbench.hub.dataset_folder import CANARY
 from tests.scripts.in_process import ROOT, ran, refused, script
-from tests.scripts.run_files import BUILT, drop, files_in, lines_of, read, scores_of, write_lines
+from tests.scripts.run_files import BUILT, drop, files_below, lines_of, read, scores_of, without_bytes, write_lines
 
 BUILD, EVALUATE = "builders/tulving.py", "eval_scripts/tulving.py"
 
@@ -42,10 +42,8 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
     for config, columns in {"qa": 16, "all_questions": 16, "finetune": 3, "chapters": 11, "book": 3}.items():
         rows = load_dataset(str(short_book), config, split="train" if config == "finetune" else "test")
         assert len(rows.column_names) == columns and len(rows) > 0
-    columns = (
-        "id template cue time space entity content trace get question answer chapters n_chapters bin origin canary"
-    )
-    assert load_dataset(str(short_book), split="test").column_names == columns.split()
+    columns = "id template cue time space entity content trace get question answer chapters n_chapters bin origin"
+    assert load_dataset(str(short_book), split="test").column_names == [*columns.split(), "canary"]
     for message in load_dataset(str(short_book), "finetune", split="train")["messages"]:
         assert [turn["role"] for turn in message] == ["user", "assistant"]
         assert not any(CANARY in turn["content"] for turn in message)
@@ -54,9 +52,8 @@ def test_a_built_book_loads_with_all_its_configs(short_book):
 @pytest.mark.parametrize(("name", "n_files"), [("short", 10), ("booksort", 7), ("memfail", 6)])
 def test_the_same_command_writes_the_same_bytes(small_sets, tmp_path, name, n_files):
     ran(BUILT[name], "--out", tmp_path)
-    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == n_files
-    assert all((tmp_path / file).read_bytes() == (small_sets / file).read_bytes() for file in files)
+    made = files_below(tmp_path / name)
+    assert len(made) == n_files and made == files_below(small_sets / name)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +99,7 @@ def test_the_built_in_memory_systems_read_a_book(short_book, runs, tmp_path):
 def test_a_run_folder_has_its_files(runs):
     folder = runs / "in-context"
     names = {"run.json", "answers.jsonl", "judgements.jsonl", "scores.json", "table.md", "report.html"}
-    assert names <= files_in(folder).keys()
+    assert names <= files_below(folder).keys()
     run = read(folder, "run.json")
     assert run["identity"]["memory"] == "in-context" and "datasets" in run["versions"] and "--memory" in run["command"]
     page = (folder / "report.html").read_text()
@@ -213,9 +210,6 @@ def test_publishing_makes_names_work_and_refuses_other_folders(process, short_bo
     assert done.returncode == 0 and 'load_dataset("epbench/short")' in done.stdout
     run = process(f"{EVALUATE} --dataset epbench/short --memory none --out {tmp_path / 'r'}", cwd=tmp_path, **home)
     assert run.returncode == 0, run.stderr
-    dry = process(f"builders/publish.py {short_book} --to cache --dry-run", **home)
-    assert dry.returncode == 0 and dry.stdout.count("unchanged") == 5
-    assert "changed " not in dry.stdout.replace("unchanged", "")
     refused(script(f"builders/publish.py {tmp_path} --to cache"), "is not a dataset folder")
     refused(script("builders/publish.py --to cache"), "nothing to publish")
 
@@ -259,20 +253,12 @@ def test_one_command_converts_all_books_of_an_archive(released, tmp_path):
     assert "https://doi.org/10.6084/m9.figshare.28244480" in card and "epbench/short-written-by-me" in card
 
 
-LONG = [
-    pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly])
-    for name in ("news-long", "scifi-short", "long-ordered", "long-l4")
-]
-
-
-@pytest.mark.parametrize("name", ["short", *LONG])
-def test_the_committed_cards_are_those_of_the_builder(tmp_path, name):
-    committed = ROOT / "dataset_cards" / name / "README.md"
+def test_a_committed_card_is_that_of_the_builder_by_the_command_in_it(tmp_path):
+    committed = ROOT / "dataset_cards/short/README.md"
     command = re.search(r"By `python builders/tulving.py (.*?)`", committed.read_text())
     ran(f"{BUILD} {command[1]} --out {tmp_path}")
-    cards = (tmp_path / name / "README.md", committed)
-    made, kept = (re.sub(r"num_bytes: \d+", "", card.read_text()) for card in cards)
-    assert made == kept, "run `make cards`"  # bytes in memory depend on the version of pyarrow
+    made, kept = map(without_bytes, (tmp_path / "short/README.md", committed))
+    assert made == kept, "run `make cards`"
 
 
 def test_a_plan_stops_before_anything_is_done(short_book, tmp_path):

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import time
 from collections import Counter
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from epbench.tulving.events.universe import load_universe
 from tests.memories.systems.scripted_endpoint import ScriptedEndpoint
 from tests.scripts.in_process import ran, refused, script
-from tests.scripts.run_files import killed, lines_of, scores_of
+from tests.scripts.run_files import files_below, files_in, lines_of, scores_of, taken_up
 from tests.tulving.own_universe import EVENTS, PLACES, toml, write_universe
 from tests.tulving.proposing.scripted_universe import SIZE, THEME, ScriptedUniverse, sentence
 
@@ -166,30 +165,13 @@ def test_another_folder_is_not_replaced(tmp_path):
 @pytest.mark.parametrize("after", [12, *(pytest.param(n, marks=pytest.mark.nightly) for n in (3, 20))])
 def test_a_killed_command_goes_on_where_it_was(made, tmp_path, after):
     """Kill -9 after so many replies: among the details, among the places, among the scenes."""
-    whole, _, asked = made
-    scripted = ScriptedUniverse(FAULTS)
-
-    def slowly(body):
-        time.sleep(0.02)
-        return scripted(body)
-
-    def kept():
-        return [record["key"] for path in tmp_path.glob("*/replies.jsonl") for record in lines_of(path)]
-
-    with ScriptedEndpoint(slowly) as endpoint:
-        command = words(endpoint, tmp_path)
-        killed(command, lambda: len(kept()) >= after)
-        time.sleep(0.2)  # what the endpoint was still writing
-        n_kept, n_sent = len(kept()), scripted.asked.total()
-        assert not (tmp_path / "harbour").exists() and n_kept >= after
-        ran(*command)
-    assert scripted.asked.keys() == asked.asked.keys()
-    assert scripted.asked.total() - asked.asked.total() == n_sent - n_kept  # what was on its way when it was killed
-    assert set(Counter(kept()).values()) == {1}
-    told = [{name: value for name, value in note.items() if name != "key"} for note in notes_of(tmp_path)]
-    assert told == [{name: value for name, value in note.items() if name != "key"} for note in notes_of(whole)]
-    for path in (whole / "harbour").iterdir():
-        assert (tmp_path / "harbour" / path.name).read_bytes() == path.read_bytes(), path.name
+    (whole, _, of_whole), scripted = made, ScriptedUniverse(FAULTS)
+    lost = taken_up(scripted, lambda endpoint: words(endpoint, tmp_path), tmp_path, "harbour", after)
+    asked = of_whole.asked
+    assert scripted.asked.keys() == asked.keys() and scripted.asked.total() == asked.total() + lost
+    told, expected = ([note | {"key": ""} for note in notes_of(folder)] for folder in (tmp_path, whole))
+    assert told == expected
+    assert files_in(tmp_path / "harbour") == files_in(whole / "harbour")
 
 
 # ---- a universe of one's own ----
@@ -225,9 +207,8 @@ def test_the_same_files_under_another_path_write_the_same_bytes(tmp_path):
     for place in ("one", "two"):
         options = ["--book", "short", "--events", 5, "--universe", tmp_path / place / "harbour", "--universe-size", 12]
         ran(BOOK, *options, "--out", tmp_path / place)
-    one, two = (tmp_path / place / "harbour-short" for place in ("one", "two"))
-    files = [path.relative_to(one) for path in one.rglob("*") if path.is_file()]
-    assert len(files) == 10 and all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
+    one, two = (files_below(tmp_path / place / "harbour-short") for place in ("one", "two"))
+    assert len(one) == 10 and one == two
 
 
 def test_a_faulty_universe_is_one_line_and_leaves_nothing(tmp_path):

@@ -13,7 +13,7 @@ from epbench.files.json_files import write_json
 from epbench.runs.checksums import changed_since
 from epbench.tulving.scores.scoring import NAMING
 from tests.scripts.in_process import ran, refused, script
-from tests.scripts.run_files import COMMANDS, lines_of, read, write_lines
+from tests.scripts.run_files import COMMANDS, lines_of, read, rows_of, write_lines
 
 VERIFY, EVALUATE = "eval_scripts/verify.py", "eval_scripts/tulving.py"
 
@@ -170,8 +170,8 @@ def test_merged_shards_and_own_answers_hold(small_sets, tmp_path):
         ran(f"{EVALUATE} --dataset {books} --memory none --shard {part}/2 --out {tmp_path / part}")
         assert "0 do not" in ran(VERIFY, tmp_path / part)
     ran("eval_scripts/merge.py", tmp_path / "1", tmp_path / "2", "--out", tmp_path / "whole")
-    rows = [row["id"] for row in pq.read_table(next((books / "qa").glob("*.parquet"))).to_pylist()]
-    write_lines(tmp_path / "mine.jsonl", [{"id": id_, "answer": "Nobody knows."} for id_ in rows])
+    answers = [{"id": row["id"], "answer": "Nobody knows."} for row in rows_of(books, "qa")]
+    write_lines(tmp_path / "mine.jsonl", answers)
     ran(f"{EVALUATE} --dataset {books} --answers {tmp_path / 'mine.jsonl'} --out {tmp_path / 'own'}")
     for name in ("whole", "own"):
         assert "0 do not" in ran(VERIFY, tmp_path / name)

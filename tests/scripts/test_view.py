@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import threading
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from http.server import ThreadingHTTPServer
 import pytest
 from filelock import FileLock
 
+from tests.loopback import Loopback
 from tests.scripts.in_process import loaded, ran, refused, script
 from tests.scripts.run_files import change, read, scores_of
 
@@ -27,10 +27,8 @@ def view():
 @contextmanager
 def served(view, folder, scratch):
     scratch.mkdir(exist_ok=True)
-    with ThreadingHTTPServer((view.HOST, 0), partial(view.Viewer, folder, scratch)) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://{view.HOST}:{server.server_port}"
-        server.shutdown()
+    with Loopback(ThreadingHTTPServer((view.HOST, 0), partial(view.Viewer, folder, scratch))) as server:
+        yield server.url
 
 
 def got(address, **headers):

@@ -17,7 +17,8 @@ from epbench.tulving.judging.load import ModelJudge, load_judge, load_judge_prom
 from epbench.tulving.judging.verdicts import judge_input
 from epbench.tulving.questions.templates import OUTCOME_TEMPLATES, TEMPLATES
 from epbench.tulving.wording import WORDS, read_wording
-from tests.reference_wording import COPIES, SORTS, array, copy_of, functions
+from tests.published_archive import TRACES as SORTS
+from tests.reference_wording import COPIES, array, copy_of, functions
 from tests.refusals import refusal
 
 CODE = "epbench/src/"

@@ -67,8 +67,22 @@ def card(
         size_categories=[_size_category(sum(config.n_rows for config in configs))],
         tags=["epbench", *tags],
         version=version,
-        configs=[_config_entry(splits, default=i == 0) for i, splits in enumerate(by_name.values())],
-        dataset_info=[_info_entry(splits) for splits in by_name.values()],
+        configs=[
+            {
+                "config_name": name,
+                "data_files": [{"split": of.split, "path": f"{name}/{of.split}-*.parquet"} for of in splits],
+                **({"default": True} if name == configs[0].name else {}),
+            }
+            for name, splits in by_name.items()
+        ],
+        dataset_info=[
+            {
+                "config_name": name,
+                "features": splits[0].stored_features._to_yaml_list(),
+                "splits": [{"name": of.split, "num_bytes": of.n_bytes, "num_examples": of.n_rows} for of in splits],
+            }
+            for name, splits in by_name.items()
+        ],
     )
     use = {  # as cells of a table
         field: " ".join(value.replace("|", "/").split()) if isinstance(value, str) else value
@@ -87,19 +101,6 @@ def _template(package: str, name: str) -> Template:
     # A paragraph loses the line breaks of its template.
     environment.filters |= {"one_line": lambda text: re.sub(r"\s*\n\s*", " ", text.strip()), "thousands": "{:,}".format}
     return environment.get_template(name)
-
-
-def _config_entry(splits: Sequence[Config], *, default: bool) -> dict[str, Any]:
-    files = [{"split": config.split, "path": f"{config.name}/{config.split}-*.parquet"} for config in splits]
-    return {"config_name": splits[0].name, "data_files": files, **({"default": True} if default else {})}
-
-
-def _info_entry(splits: Sequence[Config]) -> Mapping[str, Any]:
-    return {
-        "config_name": splits[0].name,
-        "features": splits[0].stored_features._to_yaml_list(),
-        "splits": [{"name": of.split, "num_bytes": of.n_bytes, "num_examples": of.n_rows} for of in splits],
-    }
 
 
 def _size_category(rows: int) -> str:

@@ -150,8 +150,7 @@ class Card:
 
     text: str  # README.md, with its YAML header
     header: Mapping[str, Any]  # the fields of that header
-    # What the card says of each of `FIELDS`; empty if it says nothing.
-    responsible_use: Mapping[str, str | Sequence[str]]
+    responsible_use: Mapping[str, str | Sequence[str]]  # what it says of each of `FIELDS`; empty for nothing
 
     def reworded(self, change: Callable[[str], str]) -> Card:
         """Return the card with its text as `change` gives it, such as with commands in place of scripts."""
@@ -212,13 +211,10 @@ def write_tables(tables: Iterable[pa.Table], path: Path) -> None:
 
     blocks = iter(tables)
     first = next(blocks)
-    plain = pa.schema(
-        [
-            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-            for field in first.schema
-        ],
-        first.schema.metadata,
-    )
+    plain = first.schema
+    for at, field in enumerate(plain):
+        if pa.types.is_dictionary(field.type):
+            plain = plain.set(at, field.with_type(field.type.value_type))
     with pq.ParquetWriter(
         path,
         first.schema,

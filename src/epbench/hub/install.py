@@ -49,8 +49,7 @@ class Installation:
     root: Path  # its folder in the cache
     given: Content  # the content of the folder
     there: Content | None  # the content of the cache, or None
-    # What becomes of each config: one entry per config, with the size of its files in bytes.
-    files: Sequence[Difference]
+    files: Sequence[Difference]  # what becomes of each config, with the size of its files in bytes
 
     @property
     def changes(self) -> bool:
@@ -88,8 +87,8 @@ def _size_of(paths: Iterable[Path]) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
-    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`; return its folder there.
+def install_dataset(folder: Path, namespace: str = "epbench") -> None:
+    """Install a dataset folder in the cache of `datasets` as `<namespace>/<folder's name>`.
 
     If the same content is already installed, nothing is done. The content that is replaced stays beside the new one,
     for programs that are loading it now; `load_dataset` no longer finds it, and the next replacement removes it.
@@ -101,7 +100,7 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
 
     planned = planned_install(folder, namespace)
     if not planned.changes:
-        return planned.root
+        return
     default = default_config(folder)
     datasets.disable_progress_bars()
     with replacing(planned.root) as prepared:
@@ -121,7 +120,6 @@ def install_dataset(folder: Path, namespace: str = "epbench") -> Path:
         # a version and a hash. So every config has its own hash, and the default one has the latest date.
         newest = prepared / default / _VERSION / planned.given.hashes[default]
         os.utime(newest, (_FAR_FUTURE, _FAR_FUTURE))
-    return planned.root
 
 
 @contextmanager
@@ -186,7 +184,7 @@ def _content_hash(config: str, paths: list[Path]) -> str:
     return digest.hexdigest()[:32]
 
 
-def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
+def metric_is_installed(name: str, namespace: str) -> bool:
     """Whether `evaluate` has this metric in its cache, with the code of this version."""
     return all(
         len(list(package.glob("*/__init__.py"))) == 1
@@ -195,9 +193,9 @@ def metric_is_installed(name: str, namespace: str = "epbench") -> bool:
     )
 
 
-def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
-    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`; return both folders."""
-    version, places = _version(name), []
+def install_metric(name: str, namespace: str) -> None:
+    """Install a metric in the module cache of `evaluate`, as `<name>` and as `<namespace>/<name>`."""
+    version = _version(name)
     for package in _packages(name, namespace):
         with replacing(package) as draft:
             (draft / version).mkdir()
@@ -206,8 +204,6 @@ def install_metric(name: str, namespace: str = "epbench") -> list[Path]:
             (draft / version / f"{name}.json").write_text("{}")
             for folder in (draft, draft / version):
                 (folder / "__init__.py").touch()
-        places.append(package / version)
-    return places
 
 
 def _code(name: str) -> list[str]:

@@ -68,8 +68,7 @@ class Push:
     head: str | None  # the newest commit; None if the repository does not exist
     files: Sequence[Difference]  # what becomes of each file
     tagged: str | None  # the commit that already has the tag, or None
-    # What would become of each file if the repository were as the tag has it; empty without such a tag.
-    tagged_files: Sequence[Difference]
+    tagged_files: Sequence[Difference]  # what would become of each file if the repository were as the tag has it
     there: dict[str, There] = field(repr=False)  # what the repository holds, by path
 
     @property
@@ -220,16 +219,13 @@ _ATTEMPTS = 3  # commits that are tried if somebody else commits at the same tim
 _CONFLICTS = (409, 412)  # 412: the parent of the commit is no longer the newest
 
 
-def push(planned: Push, *, private: bool = False, move_tag: bool = False) -> Push:
-    """Make the repository what the folder is, set the tag, and return what has been committed.
+def push(planned: Push, *, private: bool = False) -> Push:
+    """Make the repository what the folder is, set or move the tag (`moves_tag`), and return what has been committed.
 
-    BadInput if the tag is on other content and is not to be moved, RunFailed if the Hub refuses the upload or cannot be
-    reached, or somebody else changes the same files.
+    RunFailed if the Hub refuses the upload or cannot be reached, or somebody else changes the same files.
     """
     from huggingface_hub import HfApi
 
-    if planned.moves_tag and not move_tag:
-        raise BadInput(f"{planned.repo}: the tag {planned.tag} is on other content, at commit {planned.tagged}")
     with _one_line_error(planned.repo):
         if planned.head is None:
             sdk = "static" if planned.kind == "space" else None
@@ -248,12 +244,11 @@ def _commit(planned: Push) -> Push:
     for _ in range(_ATTEMPTS):
         if not planned.changes:
             return planned
-        operations: list[CommitOperationAdd | CommitOperationDelete] = []
-        for file in planned.files:
-            if file.state == "deleted":
-                operations.append(CommitOperationDelete(file.path))
-            elif file.state != "unchanged":
-                operations.append(CommitOperationAdd(file.path, planned.folder / file.path))
+        changed = [(file.path, file.state) for file in planned.files if file.state != "unchanged"]
+        operations: list[CommitOperationAdd | CommitOperationDelete] = [
+            CommitOperationDelete(path) if state == "deleted" else CommitOperationAdd(path, planned.folder / path)
+            for path, state in changed
+        ]
         try:
             HfApi().create_commit(
                 planned.repo,

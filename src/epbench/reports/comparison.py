@@ -41,16 +41,13 @@ def p_matrix_figure(names: Sequence[str], p: PMatrix, corrected: PMatrix | None 
 
     Each cell shows its p with two significant digits; the darker it is, the smaller its p. Cells whose `corrected` value, by
     default p, is below 0.05 are bold and have an asterisk, so that they are seen without colour too. A cell without a value
-    is grey, and has a dash where it is not on the diagonal. ValueError if a matrix is not as long and wide as there are names.
+    is grey, and has a dash where it is not on the diagonal.
     """
     import numpy as np
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap, LogNorm
 
     judged = p if corrected is None else corrected
-    for matrix in (p, judged):
-        if any(len(row) != len(names) for row in matrix) or len(matrix) != len(names):
-            raise ValueError(f"expected {len(names)} rows and columns, found rows of {[len(row) for row in matrix]}")
     beside = 0.3 + _CHARACTER * max(map(len, names))
     slanted = 0.75 * beside  # how far the names of the columns go upwards, and the last one to the right
     figure, axes = new_figure(beside + _CELL[0] * len(names) + slanted, slanted + _CELL[1] * len(names))
@@ -76,6 +73,20 @@ def _digits(p: float | None) -> str:
 
 
 Pair = Mapping[str, Any]  # what is known about two runs: one of the pairs of a `Comparison`
+Cells = Mapping[str, Callable[[Pair], str]]  # by the title of a column, the text of its cells
+
+
+def _names(pair: Pair) -> str:
+    return " / ".join(pair["runs"])
+
+
+def _p(value: float | None) -> str:
+    return cell(None) if value is None else f"{value:.2g}"
+
+
+def _difference(pair: Pair) -> str:
+    interval = "" if pair["interval"] is None else f" ({pair['interval'][0]:+.3f} to {pair['interval'][1]:+.3f})"
+    return f"{pair['difference']:+.3f}{interval}"
 
 
 _HOW_TO_READ = """<p>The intervals draw whole clusters of questions with replacement, the tests treat questions as independent:
@@ -106,36 +117,29 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     shown = {title: cells for title, cells in columns.items() if cells}
     rows = list(zip(*shown.values(), strict=True))
     table = Table(list(shown), rows, text_columns=2 if "config, k" in shown else 1)
-    return [table, *_beside(found, "log_ratio", _LOG_RATIO, _log_ratio), *_beside(found, "auc", _AUC, _area)]
+    ratios = "Log ratio of the right answer: the first run minus the second, in nats"
+    areas = "AUC: how well the log odds of A tell the answers apart, whatever letter a model prefers"
+    return [table, *_beside(found, "log_ratio", ratios, _LOG_RATIO), *_beside(found, "auc", areas, _AUC)]
 
 
-_LOG_RATIO = (
-    "Log ratio of the right answer: the first run minus the second, in nats",
-    ("log ratio, 95 % interval", "p (log ratio), higher / lower", "p (Holm), higher / lower"),
-)
-_AUC = (
-    "AUC: how well the log odds of A tell the answers apart, whatever letter a model prefers",
-    ("AUC", "difference, 95 % interval"),
-)
+_LOG_RATIO: Cells = {
+    "log ratio, 95 % interval": _difference,
+    "p (log ratio), higher / lower": lambda ratio: f"{_p(ratio['p'])} / {_p(ratio['p_less'])}",
+    "p (Holm), higher / lower": lambda ratio: f"{_p(ratio['p_holm'])} / {_p(ratio['p_less_holm'])}",
+}
+_AUC: Cells = {
+    "AUC": lambda area: " / ".join(f"{auc:.3f}" for auc in area["means"]),
+    "difference, 95 % interval": _difference,
+}
 
 
-def _beside(
-    found: Sequence[Pair], name: str, about: tuple[str, Sequence[str]], cells: Callable[[Pair], list[str]]
-) -> list[Table]:
-    """The table, with title and head, of what is known beside the score; none where no pair has it."""
-    title, head = about
-    shown = [[str(one["n"]), *cells(one)] if (one := pair.get(name)) else ["–"] * (len(head) + 1) for pair in found]
-    rows = [[_names(pair), *of] for pair, of in zip(found, shown, strict=True)]
-    return [Table(["runs", "n", *head], rows, title)] if any(pair.get(name) for pair in found) else []
-
-
-def _log_ratio(ratio: Pair) -> list[str]:
-    tests = (("p", "p_less"), ("p_holm", "p_less_holm"))
-    return [_difference(ratio), *(" / ".join(_p(ratio[name]) for name in names) for names in tests)]
-
-
-def _area(area: Pair) -> list[str]:
-    return [" / ".join(f"{auc:.3f}" for auc in area["means"]), _difference(area)]
+def _beside(found: Sequence[Pair], name: str, title: str, cells: Cells) -> list[Table]:
+    """The table of what is known beside the score; none where no pair has it."""
+    shown = {"n": lambda one: str(one["n"]), **cells}
+    rows = [
+        [_names(pair), *(show(one) if (one := pair.get(name)) else "–" for show in shown.values())] for pair in found
+    ]
+    return [Table(["runs", *shown], rows, title)] if any(pair.get(name) for pair in found) else []
 
 
 def comparison_page(title: str, comparison: Comparison) -> str:
@@ -197,19 +201,6 @@ def square(tests: Sequence[tuple[str, str, float | None, float | None]]) -> tupl
 
 def _folded(summary: str, content: str) -> str:
     return f"<details><summary>{summary}</summary>{content}</details>"
-
-
-def _names(pair: Pair) -> str:
-    return " / ".join(pair["runs"])
-
-
-def _p(value: float | None) -> str:
-    return cell(None) if value is None else f"{value:.2g}"
-
-
-def _difference(pair: Pair) -> str:
-    interval = "" if pair["interval"] is None else f" ({pair['interval'][0]:+.3f} to {pair['interval'][1]:+.3f})"
-    return f"{pair['difference']:+.3f}{interval}"
 
 
 Point = Mapping[str, Any]

@@ -39,8 +39,7 @@ class Column:
 
     # What stands above it. With `{}`, it is repeated for each value of the exhibit's `across`, and shows that value there.
     title: str
-    # The text of a cell, or the name of a column of the frame, whose texts, counts and shares are shown plainly.
-    show: Show | str
+    show: Show | str  # the text of a cell, or the name of a column of the frame, which is shown by `plain`
     text: bool = False  # whether it holds text and is aligned left; such columns stand first
 
     def cell(self, row: Row) -> str:
@@ -58,20 +57,15 @@ class Exhibit:
     # of `epbench.statistics.estimate.Estimate`. It is the CSV.
     frame: pd.DataFrame
     columns: Sequence[Column]  # how people see it
-    # Sentences below the table, which name the test, its correction and the smallest difference that so many questions can
-    # show, where something is compared.
-    notes: Sequence[str] = ()
+    notes: Sequence[str] = ()  # sentences below the table, such as on the test of a comparison and its correction
     plot: Callable[[], Figure] | None = None  # draws it, within `figures.drawing`; None draws the table itself
     # The column of the frame whose values stand side by side; see `Column.title`. Rows that agree in all other columns for
     # people are one row then. Empty for a row of the table for each row of the frame.
     across: str = ""
-    # How a value of `across` is written in a title, in the order of the columns; others are written plainly.
-    names: Mapping[Any, str] | None = None
+    names: Mapping[Any, str] | None = None  # how values of `across` are written in titles, in order; others plainly
     sections: str = ""  # the column of the frame at whose changes the screen shows an empty line; empty for none
-    # What a figure draws point by point, where the frame sums it up for people; it is the CSV then.
-    points: pd.DataFrame | None = None
-    # Columns of the frame that tell rows of the table apart, beside what people see, where values stand side by side.
-    apart: Sequence[str] = ()
+    points: pd.DataFrame | None = None  # what a figure draws, if the frame only sums it up; it is the CSV then
+    apart: Sequence[str] = ()  # with `across`, columns of the frame that tell rows apart beside what people see
 
     @property
     def records(self) -> list[dict[str, Value]]:
@@ -112,8 +106,7 @@ class Missing:
 
     name: str  # the name in the paper
     title: str  # what it would show
-    # Which runs or data it needs that were not given, such as "runs with memory rag-chapter on the same book".
-    needs: str
+    needs: str  # which runs or data were not given, such as "runs with memory rag-chapter on the same book"
 
 
 Made = Exhibit | Missing

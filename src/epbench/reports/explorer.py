@@ -26,11 +26,9 @@ MOST_CHARACTERS = 100_000  # the length of an answer or a reason up to which a p
 class Mark:
     """A part of a text of evidence that is marked."""
 
-    # The words to mark wherever they occur, whatever their case and white space; or the characters from and to.
-    where: str | tuple[int, int]
+    where: str | tuple[int, int]  # words, wherever they occur, in any case; or the characters from and to
     label: str  # what the mark says, such as `time` or `item found`; it stands in words beside the marked ones
-    # `cue` for what the question gives, `found` and `lost` for what the answer has and has not.
-    kind: Literal["cue", "found", "lost"] = "cue"
+    kind: Literal["cue", "found", "lost"] = "cue"  # what the question gives, or what the answer has or has not
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,7 @@ class QuestionCard:
     verdict: str = ""  # the outcome in numbers or words; empty for none
     reason: str = ""  # why, in the judge's words, or why the question failed; empty for nothing
     evidence: Sequence[Evidence] = ()  # the texts that it is about
-    # What was retrieved for it, best first; None where nothing is retrieved, or the run does not say what.
-    retrieved: Sequence[str] | None = None
+    retrieved: Sequence[str] | None = None  # what was retrieved, best first; None where the run does not say
     trails: Sequence[Trail] = ()  # the stages that it went through
     score: float | None = None  # what the answer is worth, 0 to 1; None for 1 if it is right and 0 if it is wrong
 
@@ -181,7 +178,10 @@ def _data(
             printable(card.question),
             list(map(printable, card.reference)),
             *_said(card),
-            [_evidence(one, texts[one.text], numbers, marks) for one in card.evidence] if texts else [],
+            [
+                [printable(one.source), numbers[texts[one.text]], marks.of(one.marks, texts[one.text])]
+                for one in (card.evidence if texts else ())
+            ],
             *_found(card, numbers),
         ]
         for card in cards
@@ -215,10 +215,6 @@ def _cut(text: str) -> str:
     rest = len(text) - MOST_CHARACTERS
     more = f" … ({rest:,} more characters are not shown)" if rest > 0 else ""
     return printable(text[:MOST_CHARACTERS]) + more
-
-
-def _evidence(evidence: Evidence, text: str, numbers: _Numbers, marks: _MarkNumbers) -> list[Any]:
-    return [printable(evidence.source), numbers[text], marks.of(evidence.marks, text)]
 
 
 def _where(where: str | tuple[int, int], text: str) -> str | list[int]:

@@ -64,8 +64,7 @@ class Standing:
     # that were asked the most are ranked: a few questions, such as of a trial, may be easy ones.
     n_asked: int | None = None
     baseline: str = ""  # by which name `bounded` knows it, such as `none`
-    # By the name of the score, what a baseline must share with this row to bound it, such as the model.
-    alike: Mapping[str, object] = field(default_factory=dict)
+    alike: Mapping[str, object] = field(default_factory=dict)  # by score, what a baseline that bounds it has, too
 
     def mean(self, score: str) -> float | None:
         """The mean of a score; None if it was not measured or lost questions."""
@@ -189,8 +188,7 @@ class Result(Struct, frozen=True, kw_only=True):
     benchmark: str  # such as `tulving`
     dataset: str  # the name of the dataset, such as `short-l3`, and for Book-SORT its configs
     fingerprint: str  # of its rows; only rows with the same one are ranked together
-    # Its rows on the leaderboard: one, or for MemFail one for each k. Their origin is empty, and what bounds them
-    # (`alike`) is in texts.
+    # Its rows: one, or for MemFail one for each k. Their origin is empty, and what bounds them (`alike`) is in texts.
     standings: list[Standing]
     # The content of scores.json without its largest parts, by config for a run of several, else by "".
     scores: dict[str, dict[str, Any]]

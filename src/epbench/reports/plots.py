@@ -27,8 +27,8 @@ _Row = TypeVar("_Row", bound=Row)
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
 
+# More than there are colours, so that two lines of one colour still differ.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "p", ">", "h")
-"""More than there are colours, so that two lines of one colour still differ."""
 DASHES = ("-", "--", "-.", ":")
 _GUESS = (0, (1, 2))  # the dots of the line at the value of a guess
 _LEGEND_LINE = 0.18  # inches

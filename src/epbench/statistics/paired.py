@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-DIGITS = 12
-"""Smaller differences of two runs come from rounding, and count as ties."""
+DIGITS = 12  # smaller differences of two runs come from rounding, and count as ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +131,9 @@ class PairedEstimate:
 def paired_estimate(
     first: Sequence[float], second: Sequence[float], clusters: Sequence[object], *, resamples: int = 5000
 ) -> PairedEstimate:
-    """Estimate how much higher the second of two runs is on the same questions, drawing clusters.
-
-    ValueError if the lengths differ, or there are fewer than two clusters.
-    """
+    """Estimate how much higher the second of two runs is on the same questions, drawing clusters, at least two."""
     import numpy as np
 
-    if not len(first) == len(second) == len(clusters) or len(set(clusters)) < 2:
-        raise ValueError(
-            f"expected as many values as clusters, at least two of them: found {len(first)} and {len(second)} values and "
-            f"{len(set(clusters))} clusters"
-        )
     differences = np.array(second, float) - np.array(first, float)
     means = bootstrap_values(lambda weights: weighted_mean(weights, differences), clusters, resamples=resamples)
     low, high = map(float, np.quantile(means, [0.025, 0.975]))
@@ -165,8 +156,7 @@ class Comparison:
     # beside the score, by their names.
     pairs: list[dict[str, Any]]
     about: dict[str, Any] = field(default_factory=dict)  # what all runs have in common, such as their judge
-    # What could not be compared and what else readers must know, in full sentences.
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # what was not compared and what else readers must know
 
 
 def compare_two(

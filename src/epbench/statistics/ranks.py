@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ALPHA = 0.05
-"""The level of Friedman's test and of the corrected tests of pairs."""
+ALPHA = 0.05  # the level of Friedman's test and of the corrected tests of pairs
 
 
 @dataclass(frozen=True, slots=True)

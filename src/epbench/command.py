@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from epbench.errors import BadInput, EpbenchError, NothingToScore, extra_with, install_hint
 from epbench.files.text import one_line, printable
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from epbench.models.estimate import Bounds
+
+P = TypeVar("P", bound="Ready")
 
 PACKAGE = Path(__file__).parent
 _IN_WHEEL = PACKAGE / "scripts"
@@ -164,10 +166,32 @@ def warn(text: str) -> None:
     print(f"warning: {one_line(text)}", file=sys.stderr)
 
 
+class Ready(Protocol):
+    """A run that may start: what to know before it does, what it will cost, and whether that is nothing."""
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+    @property
+    def plan(self) -> Sequence[str]: ...
+    @property
+    def is_free(self) -> bool: ...
+
+
+class Done(Protocol):
+    """What a run gave: its name in tables, the content of scores.json, and what else there is to say of it."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def scores(self) -> dict[str, Any]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
 def run_all(
     folders: Mapping[str, Path],
-    prepare: Callable[[str], Any],
-    run: Callable[[Any, Path], Any],
+    prepare: Callable[[str], P],
+    run: Callable[[P, Path], Done],
     tables: tuple[Callable[[Mapping[str, Any]], RenderableType], Callable[[Mapping[str, Any]], str]],
     *,
     plan: bool,
@@ -175,12 +199,11 @@ def run_all(
     """Prepare the runs on several datasets, and only then run them, one after the other; print plans, scores and notes.
 
     The folders of several runs lie in one folder, which gets a table of all. `prepare` checks a run, before any weights
-    are loaded, and returns it with `warnings`, its `plan`, and whether it `is_free`; `run` makes it, and returns its `label` in
-    tables, `scores` and `notes`. `tables` make tables of the scores by label, for the screen and in Markdown. With `plan`, it
-    stops when all have been prepared. A plan is also printed if the run costs something. `NothingToScore` if a run had nothing
-    to score; the runs after it have been made all the same.
+    are loaded. `tables` make tables of the scores by label, for the screen and in Markdown. With `plan`, it stops when
+    all have been prepared. A plan is also printed if the run costs something. `NothingToScore` if a run had nothing to score; the
+    runs after it have been made all the same.
     """
-    ready: dict[str, Any] = {}
+    ready: dict[str, P] = {}
     screen_tables, markdown_table = tables
     for name in folders:
         if len(folders) > 1:

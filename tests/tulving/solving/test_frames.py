@@ -20,7 +20,7 @@ from epbench.tulving.scenes.scene_files import TONES, distinct_paraphrases, load
 from epbench.tulving.solving.frames import Frame, said
 from tests.tulving.levels.books import UNIVERSES
 
-WORDS = {"heroes", "kin", "trades", "offices", "groups", "lanes", "roads", "traits", "creatures", "features", "spans",
+WORDS = {"heroes", "affairs", "kin", "trades", "offices", "groups", "lanes", "roads", "traits", "creatures", "features", "spans",
          "owned", "made_of", "marked", "witnesses"}  # fmt: skip
 GROUP = "the Anvil Corner cobblers"
 FILLED = {

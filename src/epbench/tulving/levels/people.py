@@ -52,12 +52,13 @@ def add_people(book: Book, level: int) -> tuple[list[Holding], set[int]]:
         kinds = [nicknames, relatives] if draws.unit() < 0.5 else [relatives, nicknames]
         n = 1 + (level >= 5 and draws.unit() < BY_ANOTHER) + (level >= 5 and draws.unit() < BY_ANOTHER)
         words, spots = entity, list[Spot]()
+        others = [other for other in chapters if other != entity and pronouns_of(other) is pronouns_of(entity)]
+        taken_for = draws.sample(others, 1)
         for title in filter(None, (next(kind, None) for kind in (kinds * 2)[:n])):
             host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
             assert host is not None, "several people have chapters"
             spots.append(book.tell(host, "title", {"entity": words, "title": title}, draws))
-            others = [other for other in chapters if other != entity and pronouns_of(other) is pronouns_of(entity)]
-            for other in draws.sample(others, 1):
+            for other in taken_for:
                 book.deny("not_title", {"title": title}, "entity", other, entity, draws)
             words = title
         for number in numbers if spots else ():

@@ -16,7 +16,7 @@ from itertools import islice
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import FORMATS
 from epbench.tulving.events.universe import Event, Layout, Universe
-from epbench.tulving.levels.banks import CONTRASTS, asides_name, references_bank, sentences_in
+from epbench.tulving.levels.banks import CONTRASTS, asides_name, combined, references_bank, sentences_in
 from epbench.tulving.levels.days import add_days
 from epbench.tulving.levels.entangled import (
     Vain,
@@ -69,7 +69,7 @@ def draw_plans(
         plans.append(_plan(book, level, number, phrases[event.content], streams[number]))
     corrected_in_vain = _add_references(book, level) if level >= 4 else []
     if level >= 3:
-        add_glosses(book, phrases)
+        add_glosses(book)
         add_withdrawals(book, corrected_in_vain)
         add_contrasts(book, TONES[universe.kind])
         for number, draws in enumerate(streams):
@@ -148,33 +148,38 @@ CONTRASTED = 0.95
 """How often a fact is told beside a value that is not so."""
 
 
-def add_glosses(book: Book, phrases: Mapping[str, Sequence[str]]) -> None:
-    """Explain in another chapter what each kind of event is called where it is not named, and in one what it is not."""
+def add_glosses(book: Book) -> None:
+    """Explain in other chapters what each kind of event is called where it is not named, and deny what it might mean.
+
+    There may be further names (`the Velvet Affair`) between what a chapter calls the event and its kind.
+    """
     draws = RandomStream("glosses", book.seed)
-    called: dict[tuple[str, str], list[int]] = defaultdict(list)
+    names = combined("the {} {}", ("traits", "affairs"), RandomStream("names", book.seed))
+    called: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, plan in enumerate(book.plans):
         if not plan.named:
-            called[plan.what, book.events[number].content].append(number)
+            called[book.events[number].content][plan.what].append(number)
     contents = list(dict.fromkeys(event.content for event in book.events))
-    told: dict[str, list[Spot]] = {}
 
-    def explain(words: str, content: str, meaning: str) -> Spot:
-        host = book.host(draws, lambda other: book.events[other].content != content)
-        assert host is not None, "an event is only unnamed in a book with several kinds of event"
+    for content, phrases in called.items():
+        # Always the same: else the kind that is named most often were right
         wrong = draws.sample([other for other in contents if other != content], 1)[0]
-        book.deny("not_gloss", {"phrase": words}, "content", wrong, content, draws)
-        return book.tell(host, "gloss", {"phrase": words, "meaning": meaning}, draws)
+        meaning, told = content, list[Spot]()
+        while len(told) < MOST_LINKS - 1 and draws.unit() < BY_ANOTHER and (name := next(names, None)):
+            told.append(_explain(book, name, meaning, content, wrong, draws))
+            meaning = name.removeprefix("the ")
+        for words, numbers in phrases.items():
+            spots = [_explain(book, words, meaning, content, wrong, draws), *told]
+            for number in numbers:
+                own_spot = Spot(number, book.layouts[number].content)
+                book.plans[number].evidence["content"] = Evidence(len(spots), frozenset([own_spot, *spots]))
 
-    for (words, content), numbers in called.items():
-        others = [other for other in phrases[content] if other != words and len(told.get(other, ())) < MOST_LINKS]
-        if words not in told and others and draws.unit() < BY_ANOTHER:
-            other = draws.pick(others)
-            told[other] = told.get(other) or [explain(other, content, content)]
-            told[words] = [explain(words, content, other.removeprefix("the ")), *told[other]]
-        told[words] = told.get(words) or [explain(words, content, content)]
-        for number in numbers:
-            own_spot = Spot(number, book.layouts[number].content)
-            book.plans[number].evidence["content"] = Evidence(len(told[words]), frozenset([own_spot, *told[words]]))
+
+def _explain(book: Book, words: str, meaning: str, content: str, wrong: str, draws: RandomStream) -> Spot:
+    host = book.host(draws, lambda other: book.events[other].content != content)
+    assert host is not None, "an event is only unnamed in a book with several kinds of event"
+    book.deny("not_gloss", {"phrase": words}, "content", wrong, content, draws)
+    return book.tell(host, "gloss", {"phrase": words, "meaning": meaning}, draws)
 
 
 def add_contrasts(book: Book, tone: str) -> None:

@@ -45,22 +45,24 @@ def add_people(book: Book, level: int) -> tuple[list[Holding], set[int]]:
     called = {number for number, _ in holdings}
     nicknames = combined("the {} {}", ("traits", "creatures"), draws)
     relatives = combined("the {}'s {} of {} {}", ("trades", "kin", "lanes", "roads"), draws)
+    titles = list[str]()  # of those before
     for entity, numbers in chapters.items():
         free = [number for number in numbers if number not in called]
         if not (numbers := [number for number in free if draws.unit() < often]):
             continue
         kinds = [nicknames, relatives] if draws.unit() < 0.5 else [relatives, nicknames]
         n = 1 + (level >= 5 and draws.unit() < BY_ANOTHER) + (level >= 5 and draws.unit() < BY_ANOTHER)
-        words, spots = entity, list[Spot]()
+        words, spots, own_titles = entity, list[Spot](), list[str]()
         others = [other for other in chapters if other != entity and pronouns_of(other) is pronouns_of(entity)]
-        taken_for = draws.sample(others, 1)
         for title in filter(None, (next(kind, None) for kind in (kinds * 2)[:n])):
             host = book.host(draws, lambda other, entity=entity: book.events[other].entity != entity)  # type: ignore[misc]
             assert host is not None, "several people have chapters"
             spots.append(book.tell(host, "title", {"entity": words, "title": title}, draws))
-            for other in taken_for:
+            for other in [draws.pick(titles)] if titles and words != entity else draws.sample(others, 1):
                 book.deny("not_title", {"title": title}, "entity", other, entity, draws)
             words = title
+            own_titles.append(title)
+        titles += own_titles
         for number in numbers if spots else ():
             _call(book, number, words)
             own_spot = Spot(number, book.layouts[number].entity)

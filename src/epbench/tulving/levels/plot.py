@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from epbench.draws import RandomStream
 from epbench.tulving.events.dates import FORMATS
@@ -154,28 +154,37 @@ def add_glosses(book: Book) -> None:
     There may be further names (`the Velvet Affair`) between what a chapter calls the event and its kind.
     """
     draws = RandomStream("glosses", book.seed)
-    names = combined("the {} {}", ("traits", "affairs"), RandomStream("names", book.seed))
+    names = combined("{} {}", ("traits", "affairs"), RandomStream("names", book.seed))
     called: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, plan in enumerate(book.plans):
         if not plan.named:
             called[book.events[number].content][plan.what].append(number)
     contents = list(dict.fromkeys(event.content for event in book.events))
 
+    # Denials are of the same sort as explanations, and as many: else their numbers would tell what a word means
+    names_of = {
+        content: list(islice(names, sum(draws.unit() < BY_ANOTHER for _ in range(MOST_LINKS - 1))))
+        for content in called
+    }
     for content, phrases in called.items():
-        # Always the same: else the kind that is named most often were right
-        wrong = draws.sample([other for other in contents if other != content], 1)[0]
-        meaning, told = content, list[Spot]()
-        while len(told) < MOST_LINKS - 1 and draws.unit() < BY_ANOTHER and (name := next(names, None)):
-            told.append(_explain(book, name, meaning, content, wrong, draws))
-            meaning = name.removeprefix("the ")
+        kinds = [other for other in contents if other != content]
+        denied = {content: kinds}
+        chain = [content, *names_of[content]]
+        for name in names_of[content]:
+            denied[name] = [one for other in kinds for one in names_of.get(other, ())] or kinds
+        told = [
+            _explain(book, f"the {name}", meaning, content, draws.pick(denied[meaning]), draws)
+            for meaning, name in pairwise(chain)
+        ]
         for words, numbers in phrases.items():
-            spots = [_explain(book, words, meaning, content, wrong, draws), *told]
+            spots = [_explain(book, words, chain[-1], content, draws.pick(denied[chain[-1]]), draws), *told]
             for number in numbers:
                 own_spot = Spot(number, book.layouts[number].content)
                 book.plans[number].evidence["content"] = Evidence(len(spots), frozenset([own_spot, *spots]))
 
 
 def _explain(book: Book, words: str, meaning: str, content: str, wrong: str, draws: RandomStream) -> Spot:
+    """Say in a chapter of another kind of event what words mean, and in one what they do not."""
     host = book.host(draws, lambda other: book.events[other].content != content)
     assert host is not None, "an event is only unnamed in a book with several kinds of event"
     book.deny("not_gloss", {"phrase": words}, "content", wrong, content, draws)

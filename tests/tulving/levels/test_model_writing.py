@@ -111,9 +111,8 @@ def test_a_chapter_that_falls_takes_those_with_it_that_refer_to_it(tmp_path):
 
 @pytest.mark.parametrize(("named", "told"), [(True, True), (False, True), (False, False)])
 def test_the_prompt_says_whether_the_event_may_be_named(tmp_path, named, told):
-    drawn = outline(
-        2 if named and told else LEVEL, "middle"
-    )  # few chapters of a higher level name it without a contrast
+    # Few chapters of a higher level name it without a contrast, or have none and do not name it
+    drawn = outline(2 if named and told else LEVEL, "long" if told else "middle")
     tasks = first_tasks(drawn.events, drawn.layouts, drawn.plans)
     task = next(one for one in tasks if one.plan.named == named and ("content" not in one.plan.contrasted) == told)
     model = EndpointModel("tiny", base_url="http://127.0.0.1:1", window=32768, attempts=1)

@@ -57,6 +57,7 @@ def called(main: Callable[[Sequence[str]], object], name: str, *args: object) ->
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
         finally:
+            command.note_arguments(None)
             log.handlers[:] = handlers
             for one, level in zip((log, models), levels, strict=True):
                 one.setLevel(level)  # not `one.level = …`: loggers below remember what was enabled

@@ -37,6 +37,7 @@ class Meetings:
         self._book, self._draws = book, RandomStream("meetings", book.seed)
         self._groups = combined("the {} {} {}", ("lanes", "roads", "groups"), RandomStream("groups", book.seed))
         self._uses = Counter[int]()
+        self._people = list(book.by_person())
         self.earlier: dict[str, list[int]] = defaultdict(list)
 
     def of(self, number: int, draws: RandomStream) -> tuple[str, Spot] | None:
@@ -49,7 +50,7 @@ class Meetings:
             hosts = [other for other in later if book.events[other].space != event.space]
             for host in draws.sample(hosts, 1):
                 book.tell(host, "not_meeting", known, draws)
-            alike = [name for name in book.by_person() if pronouns_of(name) is pronouns_of(event.entity)]
+            alike = [name for name in self._people if pronouns_of(name) is pronouns_of(event.entity)]
             for other in draws.sample([name for name in alike if name != event.entity], 1):
                 book.deny("not_acquainted", {"group": group}, "entity", other, event.entity, draws)
         return plan.met

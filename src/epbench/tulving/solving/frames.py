@@ -38,11 +38,11 @@ def role() -> str:
 def _slots() -> Mapping[str, str]:
     """What may stand in each slot."""
     roles = role()
-    groups, spans = ("|".join(references_bank()[kind]) for kind in ("groups", "spans"))
+    makers = "|".join(sorted({words.split()[1] for words in references_bank()["groups"] if " " in words}))
     features = "|".join(sorted(references_bank()["features"], key=len, reverse=True))
     heroes = "|".join(references_bank()["heroes"])
     person = rf"(?:[Tt]he (?:{roles}|{heroes})|(?:[Tt]he )?{_NAME})"
-    group = rf"[Tt]he {_NAME} {_NAME} (?:{groups})"
+    group = rf"[Tt]he {_NAME} {_NAME} [a-z-]+(?: (?:{makers}))?"
     title = rf"[Tt]he (?:{_NAME}|{roles} of {_NAME}) {_NAME}"
     return {
         "hero": person,
@@ -53,7 +53,7 @@ def _slots() -> Mapping[str, str]:
         "entity": rf"(?:{title}|{_NAME} {_NAME})",
         "title": title,
         "group": group,
-        "span": rf"[Tt]he {_NAME} {_NAME} (?:{spans})",
+        "span": rf"[Tt]he {_NAME} {_NAME} [a-z]+",
         "date": r"[\w,-]+(?: [\w,-]+){0,6}?",
         "space": r"(?:[A-Z0-9][\w.,’' -]*?|[Tt]he (?:very )?(?:place|spot|site|scene) .+?)",
         "content": r"[A-Z0-9][\w’' -]*?",

@@ -6,13 +6,13 @@
     python benchmarks/levels.py --universe ward --seed 4
     python benchmarks/levels.py --novels folder/with/texts
 
-By level: the seconds for the book and its questions; the share of the selected questions, and of those that have an answer, that
-are answered exactly by a program that knows names, dates and English (`level_program.py`, written by somebody who had read books
-and cards alone, and tuned on seed 1 of the default universe and seed 2 of the news), by the built-in reader, and by a solver that
-is shown only the paragraphs of the evidence; and figures on the prose: pronouns per word, different openings among all sentences,
-the share of a chapter's 4-grams and 8-grams of words that another chapter has, too, and the share of chapters that have the
-commonest 8-gram. No answer is judged: an answer is exact if its items are those of the dataset, in their order where an order is
-asked for. The last line is one JSON object.
+By level: the seconds for the book and its questions; the share of the selected questions, and of those that have an answer,
+that are answered exactly by a program that knows names, dates and English (`level_program.py`, whose authors had read books
+and cards alone; tuned on seed 1 of the default universe and seed 2 of the news, and some of its weights fitted on their
+truth), by the built-in reader, and by a solver that is shown only the paragraphs of the evidence; and figures on the prose:
+pronouns per word, different openings among all sentences, the share of a chapter's 4-grams and 8-grams of words that another
+chapter has, too, and the share of chapters that have the commonest 8-gram. No answer is judged: an answer is exact if its
+items are those of the dataset, in their order where an order is asked for. The last line is one JSON object.
 """
 
 from __future__ import annotations

@@ -82,8 +82,7 @@ def _add_offices(book: Book, chapters: Mapping[str, Sequence[int]], draws: Rando
     holdings: list[Holding] = []
     people = draws.sample(list(chapters), len(chapters))
     for first, second in zip(people[::2], people[1::2], strict=False):
-        of_both = {*chapters[first], *chapters[second]}
-        others = [number for number in range(len(book.events)) if number not in of_both]
+        others = [number for number, event in enumerate(book.events) if event.entity not in (first, second)]
         tried = [_tenure(book, chapters[first], chapters[second], others, draws) for _ in range(TENURES_TRIED)]
         numbers, hosts = max(tried, key=lambda one: len(one[0]))
         if numbers and (title := next(titles, None)) is not None:

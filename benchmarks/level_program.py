@@ -12,6 +12,9 @@ known by their marks, corrections, and witnesses who are to be believed or not; 
 meetings are denials. The cues for names that mean the same or not (SAME, DISTINCT, STAGED, ONE_PERSON, TWO_PEOPLE)
 were written by hand after reading such sentences in the tuning books, not fitted. It knows no whole sentence of a
 book, and it understands no more of a chapter than such words.
+
+`Program(..., one_link=True)` knows all of this, too, but follows references no further than to the chapter or explanation
+that they name: not from there to yet another one.
 """
 
 from __future__ import annotations
@@ -341,9 +344,9 @@ def written(day: dt.date) -> str:
     return f"{MONTHS[day.month - 1]} {day.day:02d}, {day.year}"
 
 
-def circles(edges: Iterable[tuple[float, str, str]], proper: set[str]) -> dict[str, set[str]]:
+def circles(edges: Iterable[tuple[float, str, str]], proper: set[str], one_link: bool) -> dict[str, set[str]]:
     """The names that mean the same, from the surest equation to the least sure, one proper name to every circle."""
-    rows = sorted(edges, reverse=True)
+    rows = sorted((row for row in edges if not one_link or proper & set(row[1:])), reverse=True)
     alike = {name: {name} for _, *pair in rows for name in pair}
     for _, one, two in rows:
         joined = alike[one] | alike[two]
@@ -430,7 +433,8 @@ class Event:
 class Program:
     """Reads a book once and answers questions on it."""
 
-    def __init__(self, book: str, names: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, book: str, names: Mapping[str, Sequence[str]], one_link: bool = False) -> None:
+        self.one_link = one_link
         chapters = re.split(r"\n*Chapter \d+\n+", book)[1:]
         sentence = re.compile(r'\S[^\n]*?[.!?]["”]?(?=\s|$)')
         self.events = [Event(i, text.strip(), sentence.findall(text)) for i, text in enumerate(chapters)]
@@ -452,7 +456,7 @@ class Program:
         self.marks = self._marks()
         self.opening_lines: set[str] = set()
         self.meetings, self.spans = self._openings()
-        for _ in range(6):
+        for _ in range(2 if one_link else 6):
             for event, place in zip(self.events, self._choose(self._place_mentions, set(names["s"])), strict=True):
                 event.values["s"] = place
             for event, day in zip(
@@ -481,7 +485,7 @@ class Program:
             if len(both) == 2 and not phrases >= set(both) and not kinds >= set(both):
                 sure = 1.0 if made & set(both) else 0.0 if STAGED.search(line) else 0.3
                 edges[both[0], both[1]] += sure * polarity(line) or 0.1 * (sure == 1)
-        alike = circles(((v, *pair) for pair, v in edges.items() if v > 0), kinds)
+        alike = circles(((v, *pair) for pair, v in edges.items() if v > 0), kinds, self.one_link)
         return {t.lower(): k for t, group in alike.items() for k in group & kinds}
 
     def _made_up(self, clean: set[int]) -> set[str]:
@@ -690,7 +694,8 @@ class Program:
                     edges[both[0], both[1]] += told or 0.1
                     self.defining |= {line} if told else set()
         proper = set(self.names["e"])
-        alike = circles(((v, *pair) for pair, v in edges.items() if v > 0 and not holders.keys() & set(pair)), proper)
+        rows = ((v, *pair) for pair, v in edges.items() if v > 0 and not holders.keys() & set(pair))
+        alike = circles(rows, proper, self.one_link)
         single = {t: [(dt.date.min, p)] for t, group in alike.items() for p in group & proper}
         return single | {t: sorted(v) for t, v in holders.items()}
 
@@ -724,7 +729,7 @@ class Program:
         names = self._choose(
             lambda line: [] if line in self.defining else self._person_mentions(line), possible, self._fits
         )
-        for _ in range(4):
+        for _ in range(2 if self.one_link else 4):
             known |= self._friends()
             for event, name in zip(self.events, names, strict=True):
                 holders = known.get(name or "", [])

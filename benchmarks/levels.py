@@ -9,10 +9,11 @@
 By level: the seconds for the book and its questions; the share of the selected questions, and of those that have an answer,
 that are answered exactly by a program that knows names, dates and English (`level_program.py`, whose authors had read books
 and cards alone; tuned on seed 1 of the default universe and seed 2 of the news, and some of its weights fitted on their
-truth), by the built-in reader, and by a solver that is shown only the paragraphs of the evidence; and figures on the prose:
-pronouns per word, different openings among all sentences, the share of a chapter's 4-grams and 8-grams of words that another
-chapter has, too, and the share of chapters that have the commonest 8-gram. No answer is judged: an answer is exact if its
-items are those of the dataset, in their order where an order is asked for. The last line is one JSON object.
+truth), by the same program if it follows references one link deep, by the built-in reader, and by a solver that is shown only
+the paragraphs of the evidence; and figures on the prose: pronouns per word, different openings among all sentences, the share
+of a chapter's 4-grams and 8-grams of words that another chapter has, too, and the share of chapters that have the commonest
+8-gram. No answer is judged: an answer is exact if its items are those of the dataset, in their order where an order is asked
+for. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -176,9 +177,11 @@ def of_level(book: str, universe: str, level: int, seed: int) -> dict[str, float
 
     cues = {"t": "time", "s": "space", "e": "entity", "c": "content"}
     names = {letter: sorted({v for q in data.questions if (v := getattr(q, cue))}) for letter, cue in cues.items()}
-    program, story = Program(data.book(), names), read_story(data.book())
+    program, one_link = (Program(data.book(), names, one_link=short) for short in (False, True))
+    story = read_story(data.book())
     readers: dict[str, Callable[[Question], list[str]]] = {
         "program": lambda question: program.answer(question._asdict()),
+        "program, one link": lambda question: one_link.answer(question._asdict()),
         "built-in reader": lambda question: listed(answer_question(story, question.question), question),
     }
     if level > 1:

@@ -37,7 +37,7 @@ from epbench.tulving.events.universe import Universe, as_texts
 from epbench.tulving.levels.plan import LEVELS
 from epbench.tulving.questions.evidence import evidence_of
 from epbench.tulving.questions.generate import Question
-from epbench.tulving.reader.lexical import answer_question, read_story
+from epbench.tulving.reader import answer_question, read_story
 from epbench.tulving.solving.solver import Solver, at_places
 from epbench.tulving.solving.statements import Statements
 

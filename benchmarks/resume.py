@@ -34,7 +34,7 @@ def make_run(folder: Path, dataset: Path, n: int) -> list[str]:
     from epbench import load_book
     from epbench.tulving.judging.lexical import LexicalJudge
     from epbench.tulving.judging.verdicts import judge_input
-    from epbench.tulving.reader.lexical import LexicalReader
+    from epbench.tulving.reader import LexicalReader
 
     data = load_book(str(dataset))
     repeats = -(-n // len(data.rows))

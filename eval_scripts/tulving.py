@@ -126,7 +126,7 @@ def _evaluate(args: Arguments, given: Mapping[str, Any]) -> None:
     from epbench.runs.several import folders_of_datasets
     from epbench.tulving import evaluate, rejudge
     from epbench.tulving.judging.load import load_judge
-    from epbench.tulving.reader.lexical import LexicalReader
+    from epbench.tulving.reader import LexicalReader
     from epbench.tulving.scores.tables import markdown_table, screen_tables
     from epbench.tulving.wording import read_wording
 

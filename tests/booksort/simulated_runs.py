@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from epbench.booksort.judging.answers import ScoredPair
+from epbench.booksort.judging import ScoredPair
 from epbench.booksort.scores.run_files import record_of, table_of
 
 Logit = Callable[[int, int, int, int], float]

@@ -8,7 +8,7 @@ from epbench.journals.journal import read_journal
 from epbench.models.protocol import Request
 from epbench.runs.folder import read_scores
 from epbench.runs.usage import token_usage
-from epbench.tulving.reader.lexical import LexicalReader
+from epbench.tulving.reader import LexicalReader
 
 
 def _requests(context, ids=("1", "2"), repeats=1):

@@ -11,7 +11,7 @@ from epbench.models.fingerprint import weights_fingerprint
 from epbench.models.hf.model import TransformersModel
 from epbench.models.protocol import Request, name_of, weights_of
 from epbench.models.vllm import VllmModel
-from epbench.tulving.reader.lexical import LexicalReader
+from epbench.tulving.reader import LexicalReader
 from tests.models.conftest import TEXT
 from tests.models.tiny_adapter import put_in_hub_cache
 

@@ -11,7 +11,7 @@ from epbench.models.protocol import Sampling
 from epbench.tulving.context.requests import Reading
 from epbench.tulving.evaluate import Evaluation, prepare, run
 from epbench.tulving.judging.lexical import LexicalJudge
-from epbench.tulving.reader.lexical import LexicalReader
+from epbench.tulving.reader import LexicalReader
 from epbench.tulving.scores.comparison import write_side_by_side
 
 LIMIT = 12

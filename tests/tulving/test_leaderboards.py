@@ -13,7 +13,7 @@ from epbench.tulving.dataset.load import load_book
 from epbench.tulving.leaderboard import COLUMNS, leaderboards, naming_everything
 from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.reader.lexical import EverythingReader
+from epbench.tulving.reader import EverythingReader
 
 PASSPORT = {"passport": {"n": 30}, "sensitivity": 0.916, "specificity": 0.924}
 SCORES = {"chronological_awareness": 0.3, "latest": 0.4, "all_matched": 0.2, "n_by_bin": dict.fromkeys(BINS, 10)}

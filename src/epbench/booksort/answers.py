@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from epbench.booksort.dataset.load import PAIR, pair_of
-from epbench.booksort.judging.answers import ScoredPair, scored_pair
+from epbench.booksort.judging import ScoredPair, scored_pair
 from epbench.booksort.scores.run_files import record_of, table_of
 from epbench.booksort.scores.scoring import score_run
 from epbench.errors import BadInput

@@ -24,7 +24,7 @@ from epbench.booksort.context.prompts import ALONE, SEARCH_RESULTS, Pack
 from epbench.booksort.context.remembered import TOP_K, Remembering
 from epbench.booksort.context.requests import MEMORIES, memory_named
 from epbench.booksort.dataset.load import Pair
-from epbench.booksort.judging.answers import failure_of, predicted
+from epbench.booksort.judging import failure_of, predicted
 from epbench.errors import BadInput, RunFailed
 from epbench.files.json_files import read_json, write_json
 from epbench.files.typed import Whole, fields

@@ -37,7 +37,7 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState
 
 from epbench.booksort.dataset.load import fingerprint, group_of
-from epbench.booksort.judging.answers import failure_of, predicted
+from epbench.booksort.judging import failure_of, predicted
 from epbench.errors import BadInput, QuestionFailed
 from epbench.hub.rows import dataset_revision
 from epbench.interop import questions

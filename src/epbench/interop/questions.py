@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import LABELS, requests_for
 from epbench.booksort.dataset.load import Pair, load_pairs
-from epbench.booksort.judging.answers import predicted
+from epbench.booksort.judging import predicted
 from epbench.errors import BadInput
 from epbench.hub.rows import Row
 from epbench.judges.replies import kind_of_reply

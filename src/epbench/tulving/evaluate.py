@@ -35,7 +35,7 @@ from epbench.tulving.context.requests import MEMORIES, Reading, note_passages, r
 from epbench.tulving.dataset.load import Loaded, load_book
 from epbench.tulving.judging.own_answers import OwnAnswers, read_answers, record_own_answers
 from epbench.tulving.judging.verdicts import CALLS, Judge, ask_judge, judge_failures, plan_in_advance
-from epbench.tulving.reader.lexical import EVERYTHING, EverythingReader
+from epbench.tulving.reader import EVERYTHING, EverythingReader
 from epbench.tulving.scores.inventions import CUE, Chapters
 from epbench.tulving.scores.results import finish
 

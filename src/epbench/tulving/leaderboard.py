@@ -13,7 +13,7 @@ from epbench.reports.reported import ReportedRow
 from epbench.tulving.judging.verdicts import ScoredAnswer
 from epbench.tulving.paper.inputs import Inputs, Line
 from epbench.tulving.questions.generate import BINS
-from epbench.tulving.reader.lexical import ACCOUNT, names_by_trace
+from epbench.tulving.reader import ACCOUNT, names_by_trace
 from epbench.tulving.scores.scoring import means_of
 from epbench.tulving.scores.tables import DIFFERENT_JUDGES, judge_names, naming_notes
 
@@ -87,7 +87,7 @@ def _floors(bins: Collection[str], questions: pd.DataFrame | None = None) -> dic
 
 
 def naming_everything(bins: Collection[str], questions: pd.DataFrame | None = None) -> dict[str, float]:
-    """The scores of the baseline `everything` of `epbench.tulving.reader.lexical`, which never gives a full account.
+    """The scores of the baseline `everything` of `epbench.tulving.reader`, which never gives a full account.
 
     Without questions, as of a reported row, it is right in all `bins` of get = all but 0, and has no harsh F1.
     """

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epbench.booksort.judging.answers import CUT_OFF, failure_of, parse_answer, predicted
+from epbench.booksort.judging import CUT_OFF, failure_of, parse_answer, predicted
 
 ANSWERS = {
     "A": "A", "b": "B", "(b)": "B", "B.": "B", "**B**": "B", "[A]": "A", "Segment B": "B", "segment a": "A",

@@ -4,7 +4,7 @@ import pytest
 
 from epbench.booksort.context.prompts import load_prompts
 from epbench.booksort.context.requests import requests_for
-from epbench.booksort.judging.answers import CUT_OFF
+from epbench.booksort.judging import CUT_OFF
 from epbench.booksort.scores.results import finish, scored_pairs
 from epbench.journals.answers import ANSWERS
 from epbench.journals.journal import Journal

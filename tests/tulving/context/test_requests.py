@@ -18,7 +18,7 @@ from epbench.tulving.context.requests import (
     stand_in,
 )
 from epbench.tulving.dataset.load import Book, Loaded
-from epbench.tulving.reader.lexical import NOTHING, LexicalReader
+from epbench.tulving.reader import NOTHING, LexicalReader
 from tests.tulving.question_rows import asked
 
 TEXT = "Chapter 1\n\nred cat\n\nblue dog\n\n\nChapter 2\n\nred fox"

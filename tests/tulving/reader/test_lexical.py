@@ -7,7 +7,7 @@ import pytest
 from epbench.models.protocol import Request
 from epbench.tulving.dataset.build import Recipe, make_book
 from epbench.tulving.questions.templates import TEMPLATES
-from epbench.tulving.reader.lexical import (
+from epbench.tulving.reader import (
     NOTHING,
     EverythingReader,
     LexicalReader,

@@ -11,7 +11,7 @@ from typing import Any
 from epbench.booksort.context.remembered import MemoryRun, Remembered
 from epbench.booksort.context.retrieval import RECALL, RETRIEVED, recall_at
 from epbench.booksort.dataset.load import SWAPPED, Pair, group_of
-from epbench.booksort.judging.answers import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
+from epbench.booksort.judging import CUT_OFF, Record, ScoredPair, failure_of, scored_pair
 from epbench.booksort.scores.report import html_report
 from epbench.booksort.scores.run_files import COLUMNS, record_of, table_of
 from epbench.booksort.scores.scoring import memory_scores, score_run

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epbench.booksort.dataset.load import SWAPPED
-from epbench.booksort.judging.answers import ScoredPair
+from epbench.booksort.judging import ScoredPair
 from epbench.files.typed import Interval, Number, Whole, fields
 from epbench.runs import benchmark
 from epbench.runs import folder as runs

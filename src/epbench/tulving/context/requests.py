@@ -35,7 +35,7 @@ from epbench.progress import Progress
 from epbench.retrieval.load import load_retriever
 from epbench.retrieval.protocol import MakeSearcher
 from epbench.tulving.dataset.load import Book, Loaded
-from epbench.tulving.reader.lexical import EVERYTHING
+from epbench.tulving.reader import EVERYTHING
 
 MEMORIES = ("in-context", "rag-paragraph", "rag-chapter", "none")
 PARAGRAPHS_PER_CHAPTER = 4

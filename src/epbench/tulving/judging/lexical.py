@@ -21,7 +21,7 @@ from epbench.metric_folders import formulas
 from epbench.models.estimate import Estimate
 from epbench.tulving.events.dates import MONTHS
 from epbench.tulving.judging.verdicts import JudgeInput, Verdict
-from epbench.tulving.reader.lexical import NAME
+from epbench.tulving.reader import NAME
 
 _ABSTAINS = re.compile(
     r"\b(?:no (?:information|mention|record|evidence|answer|one|such|events?|dates?|locations?|details?)|nobody|nothing|"

@@ -1,1 +1,0 @@
-"""The readers of Tulving books, which follow rules and need no model."""

@@ -74,6 +74,17 @@ def test_a_missing_part_shows_and_no_shard_is_overwritten(dataset, tmp_path):
     refused(script(MERGE, tmp_path / "part1", "--out", tmp_path / "part1"), "one of the shards")
 
 
+def test_tokens_of_a_model_that_is_not_loaded_are_not_counted(dataset, tmp_path):
+    base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "--isolate", "--system", "full-context"]
+    ran(*base, "--shard", "1/2", "--out", tmp_path / "part")
+    run = tmp_path / "part" / "run.json"
+    run.write_text(run.read_text().replace('"model": "lexical"', '"model": "hf:gone"'))
+    assert '"model": "hf:gone"' in run.read_text()
+    ran(MERGE, tmp_path / "part", "--out", tmp_path / "merged")
+    (before,), (after,) = (scores_of(tmp_path / name)["by_k"].values() for name in ("part", "merged"))
+    assert before["tokens_per_memory"] > 0 and after["tokens_per_memory"] is None
+
+
 @pytest.mark.slow
 def test_configs_with_one_store_are_split_whole(dataset, tmp_path):
     base = [EVALUATE, "--dataset", dataset, "--config", "long_hop", "coexisting_facts", "--system", "verbatim-bm25"]

@@ -63,9 +63,9 @@ def _past(about: Described) -> PastRun:
     if checks[0].held and fingerprint_of(pack) != identity["prompts"]:
         raise BadInput(f"{about.folder / 'run.json'}: the run had other prompts for the reader; give its prompt pack")
     counted: dict[str, Any] = {}  # what only the reader's own tokenizer can count
-    if not about.merged and identity["model"] != LexicalReader.name:
+    if identity["model"] != LexicalReader.name:
         checks.append(Check("tokens of memories", None, f"{identity['model']} is not loaded to count them again"))
-        usage = read_json(about.folder / "usage.json")
+        usage = {"memory_tokens": {}} if about.merged else read_json(about.folder / "usage.json")
         counted = {name: usage[name] for name in ("memory_tokens",) if name in usage}
     name, weights = identity["system"], identity.get("weights")
     past = _PastModel(identity["model"], f"{identity['model']}@{weights}" if weights else identity["model"])

@@ -104,8 +104,9 @@ def test_dates_in_words_go_both_ways():
 def candidates(level):
     drawn = outline(level, "middle")
     writer = load_writer("template", drawn.universe, level=level)
-    tasks = [one for one in first_tasks(drawn.events, drawn.layouts, drawn.plans) if one.layout.n_paragraphs > 3][:20]
-    return drawn, writer.candidates(tasks, no_progress)
+    tasks = [one for one in first_tasks(drawn.events, drawn.layouts, drawn.plans) if one.layout.n_paragraphs > 1]
+    tasks.sort(key=lambda task: "date" in task.plan.contrasted)  # few chapters tell their date alone at level 3
+    return drawn, writer.candidates(tasks[:20], no_progress)
 
 
 def chosen(level, wanted):

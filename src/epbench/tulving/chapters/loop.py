@@ -123,11 +123,11 @@ def write_chapters(
             if not doubts:
                 accepted[candidate.task.number] = candidate
         iterations.append(_iteration(failed, len(exact)))
-    if not accepted:
-        raise BadInput(_no_chapter(writer, iterations, failed, last))
     failed |= {number: ["evidence"] for number in _dangling(accepted)}
     dropped = {number: (first[number].event, checks) for number, checks in sorted(failed.items()) if checks}
     drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
+    if not drafts:
+        raise BadInput(_no_chapter(writer, iterations, failed, last))
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
     writing = Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
     return fill_secondary(drafts, secondary_names), writing

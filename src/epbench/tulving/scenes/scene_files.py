@@ -34,7 +34,7 @@ from epbench.files.packaged import packaged
 from epbench.files.text import shown
 from epbench.tulving.events.universe import Universe
 from epbench.tulving.events.universe_files import SCENE_FILES, read_universe_files
-from epbench.tulving.scenes.patterns import Sentence, expansions, longest_literal
+from epbench.tulving.scenes.patterns import Sentence, expansions, has_doubled_word, longest_literal
 
 SCENE_SLOTS = frozenset(["who", "him", "his", "himself", "thing", "feature", "people"])
 FEWEST = {"what": 2, "things": 6, "begin": 4, "middle": 6, "end": 4, "features": 8, "air": 8}
@@ -222,7 +222,8 @@ def distinct_paraphrases(universe: Universe, scenery: Scenery) -> Mapping[str, S
     listed = {}
     for content, scene in scenery.scenes.items():
         qualifier = content.removesuffix(universe.listed[content]).lower()
-        listed[content] = [f"the {qualifier}{phrase}" for phrase in scene.what]
+        phrases = [f"the {qualifier}{phrase}" for phrase in scene.what]
+        listed[content] = [words for words in phrases if not has_doubled_word(words)]
     times_used = Counter(words for phrases in listed.values() for words in phrases)
     return {
         content: [words for words in phrases if times_used[words] == 1 and words.count(" ") < 7]

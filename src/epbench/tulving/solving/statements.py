@@ -230,8 +230,8 @@ class Statements:
             yield Statement(place, "entity", _lowered(match[0]))
         for match in _AFTER_THE.finditer(text):
             if phrases := self._phrases.get(match[1].lower()):
-                following = text[match.start() :].lower()
-                if words := next((words for words in phrases if _begins(following, words)), None):
+                following = text[match.start(1) :]
+                if words := next((words for words in phrases if _begins(following, words.removeprefix("the "))), None):
                     yield Statement(place, "named", words)
 
     def _relation(self, sentence: str, frames: Mapping[str, Sequence[Frame]]) -> tuple[Relation, str] | None:
@@ -283,7 +283,7 @@ def _first(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _begins(text: str, words: str) -> bool:
-    return text.startswith(words.lower()) and not text[len(words) : len(words) + 1].isalnum()
+    return text.startswith(words) and not text[len(words) : len(words) + 1].isalnum()
 
 
 _RELATIONS = frozenset(["month", "days", "weeks", "weekday", "same", "day"])

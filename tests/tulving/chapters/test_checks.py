@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from epbench.errors import BadInput
 from epbench.progress import no_progress
+from epbench.tulving.chapters import loop
 from epbench.tulving.chapters.checks import FACTS, Vocabulary, check_chapter
 from epbench.tulving.chapters.load import load_writer
-from epbench.tulving.chapters.loop import first_tasks
+from epbench.tulving.chapters.loop import first_tasks, write_chapters
 from epbench.tulving.chapters.prompts import load_writing_prompts
 from epbench.tulving.events.dates import from_words, in_words
 from epbench.tulving.events.universe import Event, Layout
@@ -204,3 +206,13 @@ def test_names_are_found_as_whole_words_in_their_order(parts, close):
         for match in re.finditer(rf"(?<!\w){re.escape(name)}(?![^\W_])", text, re.IGNORECASE)
     ]
     assert [mention.name for mention in Vocabulary(WORLD).names(text)] == [name for _, name in sorted(found)]
+
+
+def test_a_book_whose_chapters_all_fall_with_others_is_refused(monkeypatch):
+    drawn = outline(4, "middle")
+    alone = next(number for number, plan in enumerate(drawn.plans) if plan.needs() - {number})
+    monkeypatch.setattr(loop, "_failed_checks", lambda one, _: [] if one.task.number == alone else ["doubled_word"])
+    writer = load_writer("template", drawn.universe, level=4)
+    monkeypatch.setattr(writer, "write", lambda task: "(1) Nobody nobody came.")
+    with pytest.raises(BadInput, match="no chapter for any of 60 events"):
+        write_chapters(drawn.events, drawn.layouts, writer, [], plans=drawn.plans)

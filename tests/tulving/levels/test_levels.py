@@ -205,6 +205,22 @@ def said_in(plans, parts):
                     break
 
 
+@pytest.mark.parametrize(("level", "name"), GRADED)
+def test_what_is_not_so_refers_neither_to_its_own_event_nor_to_a_later_meeting(level, name):
+    drawn, found = outline(level, name), Counter()
+    words_of = {"date": "when", "location": "where", "entity": "name"}
+    for number, plan in enumerate(drawn.plans):
+        told = " ".join(fixed.text for fixed in plan.fixed).lower()
+        for other in (one for one in drawn.plans if one is not plan):
+            for fact, anchor in other.refers.items():
+                words = getattr(other, words_of[fact])
+                if words != getattr(plan, words_of[fact]) and words.lower() in told:
+                    found[fact] += 1
+                    assert anchor != number, words
+                    assert fact == "date" or drawn.events[anchor].time < drawn.events[number].time, words
+    assert min(found[fact] for fact in words_of) > 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [4, 5])
 def test_what_is_denied_is_not_so(level):

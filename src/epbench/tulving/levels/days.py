@@ -45,6 +45,7 @@ def add_days(book: Book, level: int) -> None:
             told = told or next(filter(None, (_span(book, number, anchor, spans, draws) for anchor in anchors)), None)
             if told is not None:
                 anchor, plan.when, spots = told
+                plan.refers["date"] = anchor
                 uses[anchor] += 1
                 own_spot = Spot(number, book.layouts[number].time)
                 plan.evidence["date"] = book.linked(anchor, "date", own_spot, spots)

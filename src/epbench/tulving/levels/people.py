@@ -138,6 +138,7 @@ def add_acquaintances(book: Book, meetings: Meetings, chosen: Collection[int]) -
             anchors.sort(key=lambda one: -book.plans[one].evidence["entity"].links)
             if anchors and (met := meetings.of(anchors[0], draws)):
                 uses[anchors[0]] += 1
+                plan.refers["entity"] = anchors[0]
                 plan.name = book.phrase("acquainted", {"group": met[0]}, draws)
                 own_spot = Spot(number, book.layouts[number].entity)
                 plan.evidence["entity"] = book.linked(anchors[0], "entity", own_spot, [met[1]])

@@ -59,13 +59,13 @@ class Meetings:
         event, plan = self._book.events[number], self._book.plans[number]
         if (told := self.words("where", event.space, event.time, MOST_LINKS)) is None:
             return False
-        plan.where, evidence = told
+        plan.where, evidence, plan.refers["location"] = told
         own_spot = Spot(number, self._book.layouts[number].space)
         plan.evidence["location"] = Evidence(evidence.links + 1, evidence.spots | {own_spot})
         return True
 
-    def words(self, part: str, space: str, before: date, most_links: int) -> tuple[str, Evidence] | None:
-        """Words of a part of the bank for a location, by an event before a day, and what tells that it is this one."""
+    def words(self, part: str, space: str, before: date, most_links: int) -> tuple[str, Evidence, int] | None:
+        """Words of a part of the bank for a location, by an event before a day, what tells that it is this one, and the event."""
         book, draws = self._book, self._draws
         anchors = [
             earlier
@@ -82,7 +82,7 @@ class Meetings:
         self._uses[anchor] += 1
         evidence = book.plans[anchor].evidence["location"]
         words = book.phrase(part, {"hero": book.plans[anchor].hero, "group": met[0]}, draws)
-        return words, Evidence(evidence.links, evidence.spots | {met[1]})
+        return words, Evidence(evidence.links, evidence.spots | {met[1]}), anchor
 
 
 class _Features:
@@ -138,7 +138,7 @@ class _Features:
         words, evidence = space, Evidence(0, frozenset())
         if self._level >= 5 and draws.unit() < BY_ANOTHER:
             met = self._meetings.words("place", space, book.events[host].time, MOST_LINKS - 1)
-            words, evidence = met or (words, evidence)
+            words, evidence = met[:2] if met else (words, evidence)
         spot = book.tell(host, "feature", {"space": words, "feature": feature}, draws)
         self._told[space][feature] = Evidence(evidence.links + (words != space), evidence.spots | {spot})
         return True

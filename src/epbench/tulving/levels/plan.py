@@ -105,6 +105,7 @@ class ChapterPlan:
     # The facts that a fixed sentence tells, beside a value that is not so; nothing else tells them
     contrasted: set[str] = field(default_factory=set)
     firm: set[str] = field(default_factory=set)  # no such sentence may tell these: another chapter says more
+    refers: dict[str, int] = field(default_factory=dict)  # the event that the words for a fact refer to, if it is one
     # The chapters that withdraw what another one says on this one's date
     withdrawn: set[int] = field(default_factory=set)
     # Whom the main character met for the first time, and where that is told; None if that is of no use elsewhere

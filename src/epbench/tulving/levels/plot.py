@@ -223,6 +223,9 @@ def _others(book: Book, number: int, part: str, others: Sequence[int], draws: Ra
     for other in islice(draws.one_by_one(others), CANDIDATES):
         if part == "name" and pronouns_of(book.events[other].first_name) is not pronouns_of(event.first_name):
             continue  # `she` or `he` would tell who it is
+        anchor = book.plans[other].refers.get(fact)
+        if anchor == number or (anchor is not None and part != "time" and book.events[anchor].time >= event.time):
+            continue  # `two days before` itself, or where they `had first met` later
         words: str = getattr(book.plans[other], words_of)
         differs = getattr(book.events[other], value_of) != getattr(event, value_of) and words != getattr(plan, words_of)
         if differs and fact not in book.plans[other].firm and book.phrases.allows(words):

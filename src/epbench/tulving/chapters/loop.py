@@ -127,7 +127,7 @@ def write_chapters(
     dropped = {number: (first[number].event, checks) for number, checks in sorted(failed.items()) if checks}
     drafts = [accepted[number] for number in sorted(accepted) if number not in dropped]
     if not drafts:
-        raise BadInput(_no_chapter(writer, iterations, failed, last))
+        raise BadInput(_no_chapter(writer, iterations, failed, last, len(accepted)))
     ended_early = bool(dropped) and len(iterations) < MOST_ATTEMPTS
     writing = Writing(writer.name, iterations, dropped, ended_early, writer.about(), writer.description)
     return fill_secondary(drafts, secondary_names), writing
@@ -173,7 +173,11 @@ def _hopeless(iterations: Sequence[Iteration]) -> bool:
 
 
 def _no_chapter(
-    writer: Writer, iterations: Sequence[Iteration], failed: Mapping[int, list[str]], last: Mapping[int, Candidate]
+    writer: Writer,
+    iterations: Sequence[Iteration],
+    failed: Mapping[int, list[str]],
+    last: Mapping[int, Candidate],
+    n_accepted: int,
 ) -> str:
     """Why there is no chapter: how often each check failed, and an example of the commonest failure in the last round."""
     listed = ", ".join(f"{name} {n} times" for name, n in failed_checks_of(iterations).most_common())
@@ -187,8 +191,9 @@ def _no_chapter(
     if commonest == "cut_off":
         advice = "raise the limit of tokens, or choose another writer"
     rounds = f"{len(iterations)} round{'s' * (len(iterations) > 1)}"
+    fallen = f" ({n_accepted} have one, but each needs one that is missing)" if n_accepted else ""
     return (
-        f"writer {writer.name}: no chapter for any of {len(failed)} events in {rounds}, so the writing stops. "
+        f"writer {writer.name}: no chapter for any of {len(failed)} events in {rounds}{fallen}, so the writing stops. "
         f"The candidates failed {listed}. An example of {commonest}: event {task.number} ({event.content}, {event.day}, "
         f"{event.space}, {event.entity}): {fault}{shown} All candidates are kept; {advice}"
     )

@@ -108,7 +108,8 @@ def _trust(scores: Scores) -> str:
 
 def _usage(usage: Mapping[str, Mapping[str, Any]]) -> str:
     parts = []
-    for stage, values in ((stage, values) for stage, values in usage.items() if values):
+    for stage in filter(usage.get, usage):  # without the stages of which nothing is known
+        values = usage[stage]
         reasons = {name: of for name, of in values.items() if name == "failed" and isinstance(of, Mapping)}
         shown = {name: value for name, value in values.items() if name not in reasons}
         parts.append(f"<h3>{html_text(stage.replace('_', ' '))}</h3>{pairs(shown)}")
